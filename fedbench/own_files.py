@@ -1,8 +1,8 @@
 """Says which files a data set of the user's own consists of, and computes their sum.
 
-A data set is a file, a folder that Hugging Face `datasets` saved to disk, or a folder of shards of
-Parquet or of LEAF's JSON files. Nothing is read but plain files, so a pipe, a device or a folder of
-something else is refused before it is read.
+A data set is a file or an archive of images by class, or a folder: what Hugging Face `datasets`
+saved to disk, shards of Parquet, LEAF's JSON files, or images by class. Nothing is read but plain
+files, so a pipe, a device or a folder of something else is refused before it is read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from typing import Literal
 
@@ -22,12 +22,15 @@ STATE, INFO, SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 are."""
 PARTS = ("train", "test")
 OTHER_PARTS = ("validation", "valid", "val", "dev", "unsupervised")
+MOST_IMAGES = 5_000_000
 MOST_ENTRIES = 100_000  # of a folder, without those below it
 LARGEST_STATE = 16 << 20  # bytes
 SHARD, JSON = ".parquet", ".json"
-Kind = Literal["npz", "parquet", "csv", "datasets", "shards", "leaf"]
+Kind = Literal["npz", "parquet", "csv", "datasets", "shards", "leaf", "images", "archive"]
 TABLES: dict[str, Kind] = {".npz": "npz", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv", JSON: "leaf"}
 """Kinds of files, by the end of their names."""
+ARCHIVES = (".tar", ".tar.xz", ".tar.gz", ".tgz", ".zip")
+IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
 FOLDERS: dict[str, Kind] = {SHARD: "shards", JSON: "leaf"}
 """Kinds of folders, by the end of the names in them."""
 
@@ -37,12 +40,14 @@ def kind_of(path: Path) -> Kind:
     if path.is_dir():
         return _kind_of_folder(path)
     name = path.name.lower()
+    if name.endswith(ARCHIVES):
+        return "archive"
     for ending, kind in TABLES.items():
         if name.endswith(ending):
             return kind
     raise UsageError(
-        f"task file {shown(path)}: expected {', '.join(TABLES)} or a folder of these, or one that datasets saved to disk, got "
-        f"{path.suffix!r:.40}"
+        f"task file {shown(path)}: expected {', '.join((*TABLES, *ARCHIVES))}, or a folder of {SHARD}, of {JSON} or of images by class, "
+        f"or that datasets saved to disk, got {path.suffix!r:.40}"
     )
 
 
@@ -55,10 +60,7 @@ def _kind_of_folder(folder: Path) -> Kind:
     for ending, kind in FOLDERS.items():
         if any(name.endswith(ending) for name in names):
             return kind
-    raise UsageError(
-        f"task file {shown(folder)}: expected a folder that datasets saved to disk, with {STATE}, or one of {' or '.join(FOLDERS)} files, "
-        f"got {some(names)}"
-    )
+    return "images"
 
 
 def _folders(folder: Path) -> list[str]:
@@ -91,6 +93,8 @@ def parts_of(path: Path) -> dict[str, list[str]]:
             return _by_split(path, [name for name in _names(path) if name.endswith(SHARD)])
         case "leaf" if path.is_dir():
             return {"train": [name for name in _names(path) if name.endswith(JSON)]}
+        case "images":
+            return by_part(path, _images_below(path))
     return {"train": [path.name]}
 
 
@@ -124,6 +128,52 @@ def _by_split(folder: Path, names: list[str]) -> dict[str, list[str]]:
             "one split into a folder"
         )
     return {part: of for part in PARTS if (of := [name for name in names if splits[name] == part])}
+
+
+def _images_below(folder: Path) -> Iterable[str]:
+    """Yields the paths of the files in folders of classes, which are in the folder itself, or in
+    its parts."""
+    names = _folders(folder)
+    above = [name for name in names if name in (*PARTS, *OTHER_PARTS) and _folders(folder / name)]
+    for part in above or [""]:
+        for label in _folders(folder / part):
+            for name in _names(folder / part / label):
+                yield str(PurePath(part, label, name))
+
+
+def by_part(path: Path, names: Iterable[str]) -> dict[str, list[str]]:
+    """Returns the paths class/file or part/class/file of images by part, sorted by class and then
+    by name. A folder around all of them is left out of account. UsageError if a file in a folder of
+    a class is no image, there are several depths, or there is a part that is neither train nor
+    test."""
+    found = []
+    for name in names:
+        if not name.lower().endswith(IMAGES):
+            raise UsageError(f"task file {shown(path)}: expected images in folders of classes, got {shown(name)}")
+        found.append(PurePath(name).parts)
+        if len(found) > MOST_IMAGES:
+            raise UsageError(f"task file {shown(path)}: expected at most {MOST_IMAGES:,} images, got more")
+    depths = {len(parts) for parts in found}
+    if len(depths) != 1 or not depths <= {2, 3, 4}:
+        raise UsageError(
+            f"task file {shown(path)}: expected images as class/image, or as train/class/image and test/class/image, got "
+            f"{some(['/'.join(parts) for parts in found]) if found else 'none'}"
+        )
+    above = sorted({parts[-3] if len(parts) > 2 else "train" for parts in found})
+    if len(above) == 1 and above[0] not in OTHER_PARTS:
+        return {"train": ["/".join(parts) for parts in sorted(found)]}
+    if above != sorted(PARTS):
+        raise UsageError(
+            f"task file {shown(path)}: expected the parts train and test, got {some(above)}; name the folder of one part as task.file, "
+            "and that of another one as task.test"
+        )
+    return {part: ["/".join(parts) for parts in sorted(found) if parts[-3] == part] for part in PARTS}
+
+
+def files_of(path: Path, part: str) -> list[Path]:
+    """Returns the files of one part of a data set, which is itself the only one if it is no
+    folder."""
+    return [path / name for name in parts_of(path)[part]] if path.is_dir() else [path]
 
 
 def sha256(path: Path) -> str:

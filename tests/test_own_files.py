@@ -62,11 +62,9 @@ def test_what_is_no_list_of_data_files(content: str, message: str, tmp_path: Pat
 
 def test_folders_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "x\ny").mkdir()
-    with pytest.raises(
-        UsageError,
-        match=r"expected a folder that datasets saved to disk, with state.json, or one of .parquet or .json files, got x\\ny",
-    ):
-        own_files.kind_of(tmp_path)
+    (tmp_path / "x\ny" / "z\n").write_text("x")
+    with pytest.raises(UsageError, match=r"expected images in folders of classes, got x\\ny/z\\n"):
+        own_files.sha256(tmp_path)
     (tmp_path / "dataset_dict.json").write_text("{}")
     with pytest.raises(UsageError, match=r"has several splits; name one of its folders: x\\ny"):
         own_files.kind_of(tmp_path)

@@ -23,16 +23,19 @@ from fedbench.errors import UsageError, shown
 from fedbench.kernels.random import draw_share_of_every_class
 from fedbench.tasks import scales
 from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.decoded import kept
 from fedbench.tasks.model_library import architecture
-from fedbench.tasks.own.bounded import read
+from fedbench.tasks.own.bounded import parts, read
 from fedbench.tasks.own.choice import Wanted
 from fedbench.tasks.own.columns import Key
-from fedbench.tasks.own.reading import Keys, Read, parts
+from fedbench.tasks.own.reading import Keys, Read
 from fedbench.tasks.task import Task
 from fedbench.tasks.tensors import Shape
 
 Rows = npt.NDArray[np.int64]
 TEST_SHARE = 0.2
+DECODED = ("images", "archive")
+"""Kinds of data sets that are decoded once and then kept in the cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +89,13 @@ def dataset(source: Source) -> Dataset:
             f"task.test {shown(source.test)}: has the content of task.file {shown(source.file)}, so that a test accuracy would be one on "
             "training examples; name other examples, or leave task.test out"
         )
+    if own_files.kind_of(files[0]) not in DECODED:
+        return _read(source, files)
+    nameless = dataclasses.replace(source, file="", test=None, sha256=())
+    return kept(f"own-{sums[0][:16]}", (), (nameless, sums), lambda: _read(source, files))
+
+
+def _read(source: Source, files: Sequence[Path]) -> Dataset:
     wanted = Wanted(source.label, source.client, source.features)
     train = read(files[0], "train", wanted)
     classes, owners = len(train.labels.values), 0 if train.owners is None else len(train.owners.values)

@@ -180,7 +180,7 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.mat").write_text("animal,x\n")
     with pytest.raises(
         UsageError,
-        match=r"mine.mat: expected .npz, .parquet, .csv, .tsv, .json or a folder of these, or one that datasets saved to disk, got '.mat'",
+        match=r"mine.mat: expected .npz, .parquet, .csv, .tsv, .json, .tar, .*, or a folder of .* saved to disk, got '.mat'",
     ):
         arrays.load(source(tmp_path / "mine.mat"))
     (tmp_path / "splits" / "train").mkdir(parents=True)

@@ -20,6 +20,7 @@ from typing import Any
 
 from fedbench import own_files
 from fedbench.errors import FedbenchError, MissingDataError, RecordError, UsageError, shown
+from fedbench.tasks.own import reading
 from fedbench.tasks.own.choice import Wanted
 from fedbench.tasks.own.limits import Limits
 from fedbench.tasks.own.reading import Read, read_back, write
@@ -37,7 +38,20 @@ def read(path: Path, part: str, wanted: Wanted) -> Read:
     """Returns the columns of one part of a data set. UsageError, which names the file, if it is
     none, or cannot be read within its limits."""
     request = {"what": "columns", "path": str(path), "part": part, "wanted": asdict(wanted)}
-    return read_back(*done(request, Limits(path, own_files.total_bytes(path, own_files.parts_of(path)))))
+    return read_back(*done(request, _limits(path)))
+
+
+def parts(path: Path) -> list[str]:
+    """Returns the parts that a data set has by itself: train, and test if there is one. Archives
+    are not looked into by this process."""
+    if own_files.kind_of(path) != "archive":
+        return reading.parts(path)
+    answer, _ = done({"what": "parts", "path": str(path)}, _limits(path))
+    return list(answer["parts"])
+
+
+def _limits(path: Path) -> Limits:
+    return Limits(path, own_files.total_bytes(path, own_files.parts_of(path)))
 
 
 def done(request: Mapping[str, Any], limits: Limits) -> tuple[dict[str, Any], Any]:
@@ -84,6 +98,10 @@ def _columns(request: Mapping[str, Any], handle: int) -> dict[str, Any]:
         return write(Path(request["path"]), request["part"], wanted, out)
 
 
+def _parts(request: Mapping[str, Any], handle: int) -> dict[str, Any]:
+    return {"parts": reading.parts(Path(request["path"]))}
+
+
 def _texts(request: Mapping[str, Any], handle: int) -> dict[str, Any]:
     from fedbench.tasks.own import texts
 
@@ -91,7 +109,7 @@ def _texts(request: Mapping[str, Any], handle: int) -> dict[str, Any]:
         return texts.write(Path(request["path"]), request["columns"], out)
 
 
-ACTS: dict[str, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {"columns": _columns, "texts": _texts}
+ACTS: dict[str, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {"columns": _columns, "texts": _texts, "parts": _parts}
 
 
 def prepare(path: Path) -> None:

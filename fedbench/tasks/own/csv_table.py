@@ -37,7 +37,7 @@ WORDS = {"true": 1.0, "false": 0.0}
 class Csv:
     """The columns of a file, whose cells are all texts."""
 
-    def __init__(self, path: Path, files: Sequence[Path], limits: Limits) -> None:
+    def __init__(self, path: Path, part: str, limits: Limits) -> None:
         self.path, self.delimiter = path, "\t" if path.name.lower().endswith(".tsv") else _delimiter(path)
         self.missing: dict[str, Key] = {}
         with self._opened() as reader:

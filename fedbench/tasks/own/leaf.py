@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbench import plain_files
+from fedbench import own_files, plain_files
 from fedbench.errors import UsageError, shown, some
 from fedbench.tasks.own.columns import ArrayColumn, Column, Key, Place
 from fedbench.tasks.own.limits import Limits
@@ -31,8 +31,8 @@ DECODER = json.JSONDecoder()
 class Leaf:
     """The users of a file, or of several files, one after the other."""
 
-    def __init__(self, path: Path, files: Sequence[Path], limits: Limits) -> None:
-        self.path, self.files = path, files
+    def __init__(self, path: Path, part: str, limits: Limits) -> None:
+        self.path, self.files = path, own_files.files_of(path, part)
         self.missing: dict[str, Key] = {}
         first = next(iter(self._users()), None)
         if first is None:

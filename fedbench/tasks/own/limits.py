@@ -15,7 +15,7 @@ from fedbench.errors import UsageError, shown
 FLOOR = 128 << 20  # bytes that any data set may take
 TIMES = 100
 CPU_SECONDS = 6.0  # for small files, and more for every
-CPU_SECONDS_PER_MB = 0.2
+CPU_SECONDS_PER_MB = 1.0
 
 
 @dataclass(frozen=True)

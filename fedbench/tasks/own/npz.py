@@ -30,7 +30,7 @@ methods."""
 class Npz:
     """The arrays of a file."""
 
-    def __init__(self, path: Path, files: Sequence[Path], limits: Limits) -> None:
+    def __init__(self, path: Path, part: str, limits: Limits) -> None:
         self.path, self.limits = path, limits
         self.missing: dict[str, Key] = {}
         with self._packed() as packed:

@@ -43,6 +43,10 @@ class Read:
 
 def parts(path: Path) -> list[str]:
     """Returns the parts that a data set has by itself: train, and test if there is one."""
+    if own_files.kind_of(path) == "archive":
+        from fedbench.tasks.own.image_files import parts_of_archive
+
+        return parts_of_archive(path)
     return list(own_files.parts_of(path))
 
 
@@ -73,7 +77,7 @@ def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> dict[str, Any
         out.write(x.data.cast("B") if x.size else b"")
     if not rows or shape is None:
         raise UsageError(f"{where}: has no rows")
-    keys = [numbering.done(whole_numbers_as_texts=own_files.kind_of(path) == "csv") for numbering in numberings]
+    keys = [numbering.done(whole_numbers_as_texts=own_files.kind_of(path) in WITHOUT_TYPES) for numbering in numberings]
     for _, codes in keys:
         out.write(codes.data.cast("B"))
     return {"features": features, "shape": (rows, *shape), "keys": [values for values, _ in keys]}
@@ -98,6 +102,8 @@ def _joined(columns: list[Floats]) -> Floats:
     return columns[0] if columns[0].ndim > 1 else columns[0][:, None]
 
 
+WITHOUT_TYPES = ("csv", "images", "archive")
+"""Kinds of data sets whose labels are texts, whatever they are meant to be."""
 READERS = {
     "npz": "npz:Npz",
     "parquet": "tables_of_arrow:Parquet",
@@ -105,13 +111,14 @@ READERS = {
     "datasets": "tables_of_arrow:Saved",
     "csv": "csv_table:Csv",
     "leaf": "leaf:Leaf",
+    "images": "image_files:Images",
+    "archive": "image_files:Images",
 }
-"""The module and class that read data sets of a kind, given the path, the files and the limits.
+"""The module and class that read data sets of a kind, given the path, the part and the limits.
 They are imported when they are needed, since the libraries behind some take a while."""
 
 
 def _opened(path: Path, part: str, limits: Limits) -> Table:
     module, name = READERS[own_files.kind_of(path)].split(":")
-    files = [path / name for name in own_files.parts_of(path)[part]] if path.is_dir() else [path]
-    table: Table = getattr(importlib.import_module(f"fedbench.tasks.own.{module}"), name)(path, files, limits)
+    table: Table = getattr(importlib.import_module(f"fedbench.tasks.own.{module}"), name)(path, part, limits)
     return table

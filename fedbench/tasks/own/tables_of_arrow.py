@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedbench import plain_files
+from fedbench import own_files, plain_files
 from fedbench.errors import UsageError, one_line, shown, some
 from fedbench.tasks.own.arrow_columns import TEXTS, ArrowColumn, is_one_of
 from fedbench.tasks.own.columns import Key, Place
@@ -52,9 +52,9 @@ class _OfArrow:
 class Parquet(_OfArrow):
     """A Parquet file, or several with the same columns, one after the other."""
 
-    def __init__(self, path: Path, files: Sequence[Path], limits: Limits) -> None:
-        self.files = files
-        with _opened(files[0]) as first:
+    def __init__(self, path: Path, part: str, limits: Limits) -> None:
+        self.files = own_files.files_of(path, part)
+        with _opened(self.files[0]) as first:
             super().__init__(path, first.schema_arrow, limits)
 
     def batches(self, names: Sequence[str]) -> Iterable[Sequence[ArrowColumn]]:
@@ -110,11 +110,11 @@ def _opened(file: Path, as_dictionary: Sequence[str] = ()) -> Iterator[pq.Parque
 class Saved(_OfArrow):
     """The data files of one split that `datasets` saved to disk: Arrow streams."""
 
-    def __init__(self, path: Path, files: Sequence[Path], limits: Limits) -> None:
-        self.files = files
-        if not files:
+    def __init__(self, path: Path, part: str, limits: Limits) -> None:
+        self.files = own_files.files_of(path, part)
+        if not self.files:
             raise UsageError(f"task file {shown(path)}: expected at least one data file, got none")
-        with self._stream(path, files[0]) as first:
+        with self._stream(path, self.files[0]) as first:
             super().__init__(path, first.schema, limits)
 
     @contextlib.contextmanager

@@ -18,7 +18,7 @@ def write(path: Path, wanted: Sequence[str], out: BinaryIO) -> dict[str, Any]:
     RecordError, which names file, column and row, if a column is missing or a text is none."""
     limits = Limits(path, path.stat().st_size)
     try:
-        table = (Parquet if path.suffix == ".parquet" else Saved)(path, [path], limits)
+        table = (Parquet if path.suffix == ".parquet" else Saved)(path, "train", limits)
         check_columns(path, table.schema.names, wanted)
         row, size = 0, 0
         for batch in table.batches(wanted):

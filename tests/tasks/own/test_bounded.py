@@ -62,7 +62,7 @@ def test_whatever_ends_the_other_process_is_one_line(end: str, tmp_path: Path, m
     """The other process imports a module of the test in the place of the one that reads .npz."""
     (tmp_path / "sitecustomize.py").write_text(
         "import sys, types, os\nmodule = types.ModuleType('fedbench.tasks.own.npz')\n"
-        f"def Npz(path, files, limits):\n    import numpy as np\n    {end}\n"
+        f"def Npz(path, part, limits):\n    import numpy as np\n    {end}\n"
         "module.Npz = Npz\nsys.modules['fedbench.tasks.own.npz'] = module\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

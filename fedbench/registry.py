@@ -28,6 +28,7 @@ NAME."""
 TASKS = {
     "a9a": "fedbench.tasks.a9a:load",
     "cifar10": "fedbench.tasks.cifar:load_cifar10",
+    "cifar10_jpeg": "fedbench.tasks.cifar10_jpeg:load",
     "cifar100": "fedbench.tasks.cifar:load_cifar100",
     "digits": "fedbench.tasks.digits:load",
     "fashion_mnist": "fedbench.tasks.fashion_mnist:load",

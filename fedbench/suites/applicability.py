@@ -12,6 +12,7 @@ from fedbench.engine.plan import check_everybody, plan
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import MissingDataError, UsageError
+from fedbench.origins import plain
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
@@ -58,7 +59,7 @@ def paged() -> list[str]:
 
 def _comes_along(scenario: Scenario) -> bool:
     is_traced = any(links.folder is not None for links in scenario.network.links.values())
-    return scenario.task.name not in TO_BRING and not is_traced
+    return plain(scenario.task.name) not in TO_BRING and not is_traced
 
 
 def pairs(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.places import data_root
-from fedbench.tasks import a9a, cifar, digits, encoder, fashion_mnist, shakespeare, stl10, text
+from fedbench.tasks import a9a, cifar, cifar10_jpeg, digits, encoder, fashion_mnist, shakespeare, stl10, text
 from fedbench.tasks.a9a import A9A
 from fedbench.tasks.cifar import CIFAR10, CIFAR100
+from fedbench.tasks.cifar10_jpeg import CIFAR10_JPEG
 from fedbench.tasks.encoder import EncoderModel, make_encoder
 from fedbench.tasks.encoder_files import locate, require_libraries
 from fedbench.tasks.model_library import MODELS, make_model
@@ -40,6 +41,7 @@ EXAMPLES: dict[str, tuple[tuple[int, ...], int, bool]] = {
     digits.NAME: ((64,), digits.CLASSES, False),
     fashion_mnist.NAME: ((1, fashion_mnist.SIDE, fashion_mnist.SIDE), fashion_mnist.CLASSES, False),
     CIFAR10.name: (cifar.SHAPE, CIFAR10.classes, True),
+    CIFAR10_JPEG.name: (cifar10_jpeg.SHAPE, cifar10_jpeg.CLASSES, False),
     CIFAR100.name: (cifar.SHAPE, CIFAR100.classes, True),
     STL10.name: (stl10.SHAPE, stl10.CLASSES, False),
     A9A.name: ((a9a.FEATURES,), a9a.CLASSES, False),
@@ -91,7 +93,7 @@ def _fits(model: str, shape: tuple[int, ...], classes: int) -> bool:
     return True
 
 
-FOLDERS = {published.name: published for published in (A9A, CIFAR10, CIFAR100, STL10, text.MRPC, text.SST2)}
+FOLDERS = {published.name: published for published in (A9A, CIFAR10, CIFAR10_JPEG, CIFAR100, STL10, text.MRPC, text.SST2)}
 TO_BRING = {*FOLDERS, *TEXT_TASKS, shakespeare.NAME}
 """Tasks whose data the user has to bring: they come neither with fedbench nor with a package of the
 system."""

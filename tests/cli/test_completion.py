@@ -34,7 +34,7 @@ def bash(line: str) -> list[str]:
             [f"fadas[preset=fadas-cifar10{rest}" for rest in ("", "-delay-adaptive")],
         ),
         ("fedbench info scaf", ["scaffold"]),
-        ("fedbench info cif", ["cifar10", "cifar100"]),
+        ("fedbench info cif", ["cifar10", "cifar100", "cifar10_jpeg"]),
         ("fedbench new al", ["algorithm"]),
         ("fedbench run digits-demo -a nothing[x", []),
         ("fedbench plot he", ["heat"]),

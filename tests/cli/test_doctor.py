@@ -126,7 +126,7 @@ def test_more_data_are_found_where_they_belong(monkeypatch: pytest.MonkeyPatch, 
         (tmp_path / "a9a").mkdir(exist_ok=True)
         (tmp_path / "a9a" / name).touch()
     finding = examination._more_data()
-    assert finding.value == "a9a in $FEDBENCH_DATA/a9a; not on this machine: cifar10, cifar100, stl10, mrpc, sst2"
+    assert finding.value == "a9a in $FEDBENCH_DATA/a9a; not on this machine: cifar10, cifar10_jpeg, cifar100, stl10, mrpc, sst2"
     assert (finding.status, "fedbench info cifar10" in finding.advice) == ("warning", True)
 
 

@@ -60,7 +60,8 @@ def _in_file(given: str, where: Mapping[str, str], folder: Path) -> Place:
     file = Path(match["file"])
     content, found = origins.read_file(file, given, where.get("sha256") if where.get("kind") == "file" else None)
     (folder / file.name).write_bytes(content)
-    return f"{folder / file.name}:{match['name']}", {"kind": "file", "file": file.name, "sha256": found}, []
+    named = "" if match["name"] is None else f":{match['name']}"
+    return f"{folder / file.name}{named}", {"kind": "file", "file": file.name, "sha256": found}, []
 
 
 def _installed(name: str, where: Mapping[str, str]) -> Place:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MINUTES = 5
+MINUTES = 4
 ALONE = {
     "benchmarks/test_cases.py": "all benchmark cases in full size",
     "tests/bench/test_regress.py": "builds the core once more",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from subprocess import CompletedProcess
 
 import pytest
 import yaml
 
+from tests.house import slow
 from tests.house.slow import ALONE, ROOT, base, git, holders, touched
 
 FILES = [
@@ -40,6 +42,27 @@ def test_files_with_slow_tests_are_found() -> None:
     assert {"tests/bench/test_regress.py", "tests/suites/test_kills.py", "benchmarks/test_cases.py"} <= set(found)
     assert "tests/house/test_prose.py" not in found
     assert set(ALONE) <= set(found)
+
+
+def test_what_fails_and_what_is_left_to_the_night(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every file takes three minutes, and the second one fails."""
+    files = ["tests/kernels/test_a.py", "tests/kernels/test_aarch64.py", "tests/kernels/test_b.py", "tests/kernels/test_c.py"]
+    ran: list[str] = []
+
+    def run(command: list[str], **_: object) -> CompletedProcess[str]:
+        ran.append(command[-1])
+        return CompletedProcess(command, int(command[-1].endswith("b.py")))
+
+    monkeypatch.setattr(slow, "git", lambda *_: "csrc/a.cpp")
+    monkeypatch.setattr(slow, "holders", lambda: files)
+    monkeypatch.setattr(slow.subprocess, "run", run)
+    monkeypatch.setattr(slow.time, "monotonic", lambda: 180.0 * len(ran))
+    assert slow.main("abc") == 1
+    assert ran == [files[0], files[2]]
+    said = capsys.readouterr().out
+    assert "left to the night: tests/kernels/test_aarch64.py (`make aarch64` runs it)" in said
+    assert "left to the night: tests/kernels/test_c.py (4 minutes have passed)" in said
+    assert "failed: tests/kernels/test_b.py" in said
 
 
 def test_there_is_a_commit_to_compare_with() -> None:

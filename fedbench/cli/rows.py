@@ -86,7 +86,11 @@ class Source:
 
     def _of_suite(self, suite: Suite) -> Compared:
         names = [suite.point(name).name for name in self.points] or [point.name for point in suite.points]
-        found = _loaded(suite.name, self.tuned_in, self.archives) if self.records is None else self._seated(suite, self.records)
+        found = (
+            _loaded(self.suite or suite.name, self.tuned_in, self.archives)
+            if self.records is None
+            else self._seated(suite, self.records)
+        )
         is_tuned = self.kind == "tuned" or (self.kind is None and bool(found.complete(tuned=True)))
         rows = of_suite(found, tuned=is_tuned)  # of all points, since they tell how much rows scatter
         return rows.at([name for name in names if name in rows.rows] or names)

@@ -9,10 +9,15 @@
 
 namespace fedbench::bindings {
 
-/// Returns whether an array is float64, or the first array of a sequence.
+inline bool is_double_array(const py::handle& given) {
+    return py::isinstance<py::array>(given) && py::reinterpret_borrow<py::array>(given).dtype().num() == py::dtype::num_of<double>();
+}
+
+/// Returns whether an array is float64, or the first item of a sequence is such an array. The item
+/// of a text is a text again, and a list may hold itself, so no item of an item is looked at.
 inline bool is_double(const py::object& given) {
-    if (py::isinstance<py::array>(given)) return py::reinterpret_borrow<py::array>(given).dtype().num() == py::dtype::num_of<double>();
-    return py::isinstance<py::sequence>(given) && py::len(given) > 0 && is_double(given[py::int_(0)]);
+    if (py::isinstance<py::array>(given) || !py::isinstance<py::sequence>(given) || py::len(given) == 0) return is_double_array(given);
+    return is_double_array(py::object(given[py::int_(0)]));
 }
 
 /// Makes one function of two for float32 and float64. The argument whose place is `Deciding` says

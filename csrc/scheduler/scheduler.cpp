@@ -85,6 +85,7 @@ PlanChunk Scheduler::next(std::int32_t max_updates) {
         if (events == nullptr) finish(Outcome::stalled, "stalled");
         else if (events->top().time > budget_.time_ns) finish(Outcome::finished, "time");
         else if (totals_.jobs_created >= budget_.jobs) finish(Outcome::finished, "jobs");
+        else if (begun_since_update() > kMostBetween + 2 * std::int64_t{system_.clients}) refuse_no_update();
         else {
             const Event event = events->pop();
             now_ = event.time;
@@ -269,6 +270,14 @@ void Scheduler::refuse_standstill(Slot slot) const {
     const Job& job = open_jobs_[slot];
     throw std::invalid_argument("zero cycle time: job " + std::to_string(job.k) + " of client " + std::to_string(job.client) +
                                 " takes no time at all, so virtual time would stand still; give compute or network a duration > 0");
+}
+
+/// All jobs since the last update are in memory, so there has to be another one some day.
+void Scheduler::refuse_no_update() const {
+    throw std::invalid_argument("no update up to " + number(static_cast<double>(now_) / kNanosecondsPerSecond) +
+                                " virtual seconds, though " + std::to_string(begun_since_update()) +
+                                " jobs began since the last one; give rounds a longer deadline, clients more time before they leave, "
+                                "or updates fewer arrivals");
 }
 
 void Scheduler::close(Slot slot, std::int32_t update) {

@@ -22,6 +22,7 @@ void Scheduler::make_next() {
 
 void Scheduler::make(const std::vector<Slot>& slots) {
     note_messages();
+    begun_at_update_ = totals_.jobs_created;
     for (Slot slot : slots) {
         if (emitted_[slot] == kNotEmitted) {
             emitted_[slot] = static_cast<std::int64_t>(chunk_.jobs.size());

@@ -188,6 +188,17 @@ void refused_arguments() {
     refused(wrong, Broadcast{1, Receive::pop}, updates(1), "download times must be constant");
 }
 
+/// A round of a nanosecond has no result, and so has the next.
+void no_update_for_ever() {
+    const SystemModel three = fixed_system({1, 2, 3});
+    Rounds rounds;
+    rounds.deadline_ns = 1;
+    check_throws<std::invalid_argument>([&] { Scheduler(three, rounds, updates(1)).next(1); }, "jobs began since the last one");
+    rounds.deadline_ns = kSecond;
+    check(Plan(three, rounds, updates(1'000'000)).updates.time.size() == 1'000'000, "jobs are counted from the last update");
+    check_throws<std::invalid_argument>([&] { Scheduler(three, stream(3, 1 << 30), updates(1)).next(1); }, "or updates fewer arrivals");
+}
+
 }  // namespace
 
 int main() {
@@ -200,5 +211,6 @@ int main() {
     budgets();
     event_queue();
     refused_arguments();
+    no_update_for_ever();
     return report("scheduler");
 }

@@ -323,6 +323,8 @@ void misfits_are_refused() {
     check_throws<std::out_of_range>([&] { works.train(std::span(&job, 1)); }, "there are 23 examples, got row 23");
     problem.y[7] = 3;
     check_throws<std::invalid_argument>([&] { crew(4); }, "y[7]: must be in 0 .. 2, got 3");
+    const auto score_nothing = [] { score<float>({}, {}, 0, nullptr, nullptr, InstructionSet::portable); };
+    check_throws<std::invalid_argument>(score_nothing, "logits: expected at least one class, got none");
 }
 
 }  // namespace

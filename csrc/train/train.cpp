@@ -1,3 +1,5 @@
+#include <stdexcept>
+
 #include "instruction_sets.hpp"
 
 namespace fedbench::train {
@@ -26,6 +28,7 @@ template std::unique_ptr<Worker<double>> make_worker<double>(const Network&, std
 template <typename Real>
 void score(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right,
            InstructionSet isa) {
+    if (classes == 0) throw std::invalid_argument("logits: expected at least one class, got none");
     compiled<Real>(isa).score(logits, labels, classes, loss, right);
 }
 

@@ -33,6 +33,7 @@ REFUSED: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("selections of round 0 name client 3", {}, Rounds(select="scripted", selections=((3,),))),
     ("selections of round 0 are empty", {}, Rounds(select="scripted", selections=((),))),
     ("zero cycle time: job 0 of client 0", {"compute": Duration.constant(0.0)}, Rounds()),
+    (r"no update up to 0.000349527 virtual seconds, though 1048584 jobs began", {}, Rounds(deadline_seconds=1e-9)),
     (
         "compute: seconds must be between 0 and 1e9, got -1 [(]client 1[)]",
         {"compute": Duration.constant(np.array([1, -1, 1]))},

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedbench import _core
 from fedbench.errors import UsageError
 from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, Rule, score
 
@@ -116,6 +117,17 @@ def test_what_other_calls_refuse() -> None:
         score(np.zeros((1, 4)), np.array([4]))
     with pytest.raises(TypeError, match="logits: expected a row per label, 2"):
         score(np.zeros((1, 4)), np.array([1, 1]))
+    with pytest.raises(ValueError, match="logits: expected at least one class, got none"):
+        score(np.zeros((0, 0)), np.empty(0, np.int64))
+
+
+def test_the_extension_refuses_what_is_no_array() -> None:
+    """Also a text, whose first item is a text, and a list that holds itself."""
+    itself: list[Any] = []
+    itself.append(itself)
+    for given in ("text", b"bytes", itself, [["a"]], {}, range(3)):
+        with pytest.raises(TypeError, match=r"logits: expected float32 \(B, C\) C-contiguous, got"):
+            _core.score(given, np.zeros(1, np.int64))  # type: ignore[arg-type]
 
 
 # ---- many jobs as columns ----

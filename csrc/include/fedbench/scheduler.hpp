@@ -168,6 +168,7 @@ public:
 private:
     static constexpr std::int64_t kNotEmitted = -1;
     static constexpr std::int64_t kStopped = -2;
+    static constexpr std::int64_t kMostBetween = std::int64_t{1} << 20;
     static constexpr std::size_t kSlots = Event::kMaxSlot;  // the highest one is free for policies
 
     EventQueue* earliest();
@@ -179,6 +180,8 @@ private:
     void end_now(Slot slot, std::int64_t Job::*when);
     void close(Slot slot, std::int32_t update);
     void record(Slot slot, std::int32_t update);
+    std::int64_t begun_since_update() const { return totals_.jobs_created - begun_at_update_; }
+    [[noreturn]] void refuse_no_update() const;
     void release(Slot slot);
     bool is_of_stopped(const Event& event) const;
     void forget_stopped();
@@ -206,6 +209,7 @@ private:
     std::vector<Job> open_jobs_;         // by slot; a freed slot is reused
     std::vector<std::int64_t> emitted_;  // by slot: index in the chunk once consumed in the current update, or kStopped
     std::vector<Slot> free_slots_;
+    std::int64_t begun_at_update_ = 0;       // jobs begun up to the last update
     std::size_t stopped_ = 0;                // slots of stopped jobs; not free, since their events are still in the queue
     std::vector<std::uint32_t> next_k_;      // by client
     std::vector<std::uint32_t> open_on_;     // by version: open jobs that start from it

@@ -257,7 +257,7 @@ private:
 };
 
 /// Computes for every row of logits, in float64, the cross-entropy, and whether the first of the
-/// largest logits is the label's.
+/// largest logits is the label's. Throws std::invalid_argument without classes.
 template <typename Real>
 void score(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right,
            InstructionSet isa = instruction_set());

@@ -4,13 +4,33 @@ where."""
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
+
+LONGEST = 600  # characters of a line of a message
+FIRST, LAST = 400, 150  # characters of a longer line that are shown
+MOST_LINES = 60
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 200
 
 
 class FedbenchError(Exception):
-    """A run, a record or a check went wrong; the command line exits with 1."""
+    """A run, a record or a check went wrong; the command line exits with 1.
+
+    The message is one line: what it quotes may come from anybody, so line breaks and control
+    characters in it become escapes, and its middle is left out where it is too long. `below` are
+    further lines, such as the line of code that failed, for which the same holds.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: object = "", *below: str) -> None:
+        super().__init__(message, *below)
+
+    def __str__(self) -> str:
+        message, *below = (str(one) for one in self.args)
+        more = [f"and {len(below) - MOST_LINES:,} more lines"] if len(below) > MOST_LINES else []
+        return "\n".join(shown_on_one_line(one) for one in (message, *below[:MOST_LINES], *more))
 
 
 class UsageError(FedbenchError):
@@ -32,6 +52,10 @@ class PluginError(FedbenchError):
     """An algorithm or task that is not built in failed; the message says in which file and line."""
 
 
+class UnwrittenError(PluginError, NotImplementedError):
+    """An algorithm lacks a method that its run needs."""
+
+
 class MissingDataError(UsageError):
     """A data set is not on this machine; the message says where it was looked for and what to
     install."""
@@ -49,6 +73,33 @@ class NoCudaError(UsageError, ImportError):
     """This installation was built without the kernels for a GPU; the message names the option."""
 
 
+def escaped(text: str) -> str:
+    """Returns the text with escapes in the place of characters that break the line, move the
+    cursor, turn the writing direction or cannot be encoded."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape", "surrogatepass").decode() for one in text)
+
+
+def shown_on_one_line(text: str) -> str:
+    """Returns the text with escapes, of at most LONGEST characters. What is left out of a longer
+    one is in its middle, since a message begins with the thing and ends with what to do."""
+    if len(text) <= LONGEST and len(whole := escaped(text)) <= LONGEST:
+        return whole
+    return f"{escaped(text[:FIRST])[:FIRST]} .. ({len(text):,} characters in all) .. {escaped(text[-LAST:])[-LAST:]}"
+
+
+def quoted(value: object, most: int = 60) -> str:
+    """Returns the representation of a value, cut after `most` characters. It is made of the first
+    items and levels alone, since a list may hold another one twice, and that a third one twice."""
+    try:
+        return _SHORT.repr(value)[:most]
+    except BaseException as problem:  # a class of others may make it fail, or end the program
+        if isinstance(problem, KeyboardInterrupt):
+            raise
+        return f"its text cannot be made, {type(problem).__name__}"
+
+
 def one_line(error: BaseException, most: int = 200) -> str:
     """Returns the message of another library's error on one line of at most `most` characters."""
     return " ".join(str(error).split())[:most]
@@ -59,11 +110,7 @@ def shown(value: object, most: int = 200) -> str:
     escapes in the place of what cannot be printed, and without its middle if it is longer."""
     text = str(value)
     cut = text if len(text) <= most else f"{text[: most - 20]}..{text[-18:]}"
-    return cut if cut.isprintable() else "".join(one if one.isprintable() else _escaped(one) for one in cut)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode()
+    return escaped(cut)
 
 
 def some(names: Iterable[object], most: int = 5) -> str:

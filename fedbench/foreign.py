@@ -21,38 +21,52 @@ REFUSED = (OSError, UnicodeError, RecursionError, OverflowError, MemoryError)
 long, too little memory."""
 
 
-def described(error: BaseException) -> str:
-    """Returns the kind and text of an error. If it came through a user's file or a package with an
-    entry point, its place there stands in front, and the line of code below."""
-    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+def described(error: BaseException) -> list[str]:
+    """Returns the kind and text of an error as a line. If it came through a user's file or a
+    package with an entry point, its place there stands in front, and the line of code is a second
+    line."""
+    text = named(error)
     frames = _foreign_frames(error)
     if not frames:
-        return text
+        return [text]
     frame, line = frames[-1]
     code = linecache.getline(frame.f_code.co_filename, line).strip()
-    return f"{frame.f_code.co_filename}, line {line}, in {frame.f_code.co_name}: {text}" + f"\n    {code}" * bool(code)
+    return [f"{frame.f_code.co_filename}, line {line}, in {frame.f_code.co_name}: {text}", *([f"    {code}"] if code else [])]
 
 
-def told(error: BaseException) -> str:
-    """Returns what a user is told of any error: one line if the machine or its limits refused
-    something, and the places in the code as well if it is a mistake of fedbench."""
+def named(error: BaseException) -> str:
+    """Returns the kind and text of an error. Code of others may have made the text: it may be
+    long, or fail itself."""
+    try:
+        text = str(error)
+    except BaseException as problem:  # GeneratorExit too: nothing that the code raises is meant for us
+        if isinstance(problem, KeyboardInterrupt):
+            raise
+        text = f"its text cannot be made, {type(problem).__name__}"
+    return f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
+def told(error: BaseException) -> list[str]:
+    """Returns the lines that a user is told of any error: one line if the machine or its limits
+    refused something, and the places in the code as well if it is a mistake of fedbench."""
     if isinstance(error, FedbenchError):
-        return str(error)
+        return str(error).split("\n")
     if is_foreign(error):
         return described(error)
     if isinstance(error, OSError):
         where = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
-        return f"{error.strerror or error}{where}"
+        return [f"{error.strerror or error}{where}"]
     places = [*getattr(error, "__notes__", ()), *traceback.format_tb(error.__traceback__)]
     if isinstance(error, REFUSED):
-        said = "memory is short" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}"
-        return f"{said} ({' '.join(places[-1].split())})" if places else said
-    return "\n".join([f"{type(error).__name__}: {error}", *(place.rstrip() for place in places)])
+        said = "memory is short" if isinstance(error, MemoryError) else named(error)
+        return [f"{said} ({' '.join(places[-1].split())})" if places else said]
+    return [named(error), *(line for place in places for line in place.rstrip().split("\n"))]
 
 
 def ended(error: SystemExit) -> PluginError:
     """Returns the error to raise when an algorithm or task tries to end the program."""
-    return PluginError(f"an algorithm or task must not end the program: {described(error)}")
+    place, *code = described(error)
+    return PluginError(f"an algorithm or task must not end the program: {place}", *code)
 
 
 def is_foreign(error: BaseException) -> bool:

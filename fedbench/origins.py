@@ -20,12 +20,13 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from fedbench import plain_files
-from fedbench.errors import OriginError, UsageError, nearest
+from fedbench.errors import OriginError, UsageError, nearest, quoted
 from fedbench.foreign import FROM_FILE, GROUP, described
 from fedbench.protocols import Algorithm
 
 ALGORITHMS = GROUP.format(kind="algorithm")
-LARGEST = 4 << 20  # bytes of a file that is run
+LARGEST = 512 << 10  # bytes of a file that is run
+MOST_LINES = 20_000  # of such a file: compiling a line may take a kilobyte
 IN_FILE = re.compile(r"(?P<file>.+\.py)(?::(?P<name>\w+))?")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _FILES: dict[str, tuple[Path, str]] = {}  # by module: the file, and the sha256 of what was run
@@ -86,6 +87,8 @@ def read_file(file: Path, selector: str, sha256: str | None) -> tuple[bytes, str
     """Returns the content of a file of code and its sha256. Raises UsageError if it cannot be read,
     OriginError if its sum is not the one that is given."""
     content = plain_files.content(file, LARGEST, f"algorithm {selector}: file")
+    if (lines := content.count(b"\n")) > MOST_LINES:
+        raise UsageError(f"algorithm {selector}: file {file}: expected at most {MOST_LINES:,} lines, got {lines:,}")
     found = hashlib.sha256(content).hexdigest()
     if sha256 is not None and found != sha256:
         raise OriginError(
@@ -108,20 +111,24 @@ def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
     sys.modules[name] = module  # dataclasses look their module up while it runs
     try:
         exec(compile(content, str(file), "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # what ends a program or a generator too
         del sys.modules[name]
-        raise UsageError(f"algorithm {selector}: cannot be imported: {described(error)}") from error
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        why, *code = described(error)
+        raise UsageError(f"algorithm {selector}: cannot be imported: {why}", *code) from error
     _FILES[name] = file.resolve(), found
     return module
 
 
 def _checked(found: Any, selector: str) -> type[Algorithm]:
     if not (isinstance(found, type) and issubclass(found, Algorithm)):
-        raise UsageError(f"algorithm {selector}: expected a class that extends fedbench.Algorithm, got {found!r:.60}")
-    if not NAME.fullmatch(found.name):
+        raise UsageError(f"algorithm {selector}: expected a class that extends fedbench.Algorithm, got {quoted(found)}")
+    name: object = found.name
+    if not (isinstance(name, str) and NAME.fullmatch(name)):
         raise UsageError(
             f"algorithm {selector}: the class attribute `name` must be at most 100 small letters, digits and underscores, got "
-            f"{found.name!r:.120}"
+            f"{quoted(name, 120)}"
         )
     copyreg.pickle(found, _reduced)
     return found

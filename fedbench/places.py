@@ -72,4 +72,4 @@ def sum_of(sums: Mapping[str, str]) -> str:
     """Returns one sum for several files, whose own sums are given by name: the SHA-256 of what
     `sha256sum` prints of them, sorted by name."""
     lines = (f"{total}  {name}\n" for name, total in sorted(sums.items()))
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()

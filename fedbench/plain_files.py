@@ -11,11 +11,11 @@ from typing import Any
 
 import yaml
 
-from fedbench import strict_yaml
+from fedbench import strict_json, strict_yaml
 from fedbench.errors import FedbenchError, UsageError, one_line, shown
 
 
-def content(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError) -> bytes:
+def content(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError, begins: bytes = b"") -> bytes:
     """Returns all bytes of a plain file.
 
     Args:
@@ -24,11 +24,15 @@ def content(path: str | Path, most: int, name: str, error: type[FedbenchError] =
         name: what the file is, such as `scenario`, for messages.
         error: the kind of error that is raised if the file is missing, larger, or no plain file but
             a folder, a device or a pipe.
+        begins: how the file has to begin. Of one that does not, only so many bytes are returned.
     """
     handle, size = _handle(path, name, error)
     with os.fdopen(handle, "rb") as file:
         try:
-            found = file.read(min(size, most) + 1)  # so much is allocated at once
+            head = file.read(len(begins))
+            if head != begins:
+                return head
+            found = head + file.read(min(size, most) + 1)  # so much is allocated at once
         except OSError as problem:
             raise error(f"{name} {path}: cannot be read: {problem.strerror}") from None
     if len(found) > most:
@@ -68,6 +72,15 @@ def decoded(found: bytes, where: str, error: type[FedbenchError] = UsageError) -
         return found.decode()
     except UnicodeDecodeError as problem:
         raise error(f"{where}: expected text in UTF-8, got the byte 0x{found[problem.start]:02x} at {problem.start}") from None
+
+
+def json_in(file: Path, most: int, name: str, error: type[FedbenchError] = UsageError, *, finite: bool = True) -> Any:
+    """Returns what a JSON file of at most `most` bytes holds. `name` says what the file is, and
+    `finite` is that of `strict_json.load`. Raises `error` if it cannot be read."""
+    try:
+        return strict_json.load(text(file, most, name, error), finite=finite)
+    except strict_json.RefusedJsonError as refused:
+        raise error(f"{name} {file}: {refused}") from None
 
 
 def mapping(file: Path, name: str) -> dict[str, Any]:

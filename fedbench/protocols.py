@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.bibliography import Cited
-from fedbench.errors import UsageError, nearest
+from fedbench.errors import UnwrittenError, UsageError, nearest
 from fedbench.options import (
     BelowOne,
     Count,
@@ -131,7 +131,7 @@ class Algorithm:
     def dispatch(self, info: Info) -> Dispatch:
         """Returns the policy that says who starts when and which arrivals make an update. Every
         algorithm has one."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it dispatches")
+        raise UnwrittenError(f"{type(self).__name__} does not say how it dispatches")
 
     def traffic(self, info: Info) -> Traffic:
         """Returns what a job moves. The ledger always counts it, and the clock charges time for it
@@ -174,7 +174,7 @@ class Algorithm:
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         """Makes a server update by the paper's equation. It changes the state in place or gives it
         new arrays, and never writes into a message."""
-        raise NotImplementedError(f"{type(self).__name__} has no server step")
+        raise UnwrittenError(f"{type(self).__name__} has no server step")
 
     def select(
         self, state: State, available: npt.NDArray[np.int32], round: int, tools: SelectionTools
@@ -193,7 +193,7 @@ class Algorithm:
             Some of `available`. A client that is named twice runs once and counts twice, which is
             not allowed if clients have memory.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say whom it selects")
+        raise UnwrittenError(f"{type(self).__name__} does not say whom it selects")
 
     def entry_weights(self, batch: Batch, info: Info) -> Weights:
         """Returns the weights (K,) of the entries of an update, which are alike unless the

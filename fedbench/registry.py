@@ -73,7 +73,8 @@ def find(kind: str, name: str) -> Any:
     except Exception as error:
         if module.startswith("fedbench."):
             raise
-        raise UsageError(f"{kind} {name}: its entry point {target} cannot be imported: {foreign.described(error)}") from error
+        why, *code = foreign.described(error)
+        raise UsageError(f"{kind} {name}: its entry point {target} cannot be imported: {why}", *code) from error
 
 
 def _algorithm_in(module: ModuleType) -> type[Algorithm]:

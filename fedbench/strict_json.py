@@ -1,8 +1,8 @@
 """Reads JSON more strictly than `json` does.
 
 Every key may occur once, numbers are finite and have a bounded number of digits, characters are
-whole, and the depth is bounded. Plain `json` keeps the last of several equal keys, reads NaN, makes
-1e999 infinite, and ends in a RecursionError at deep nesting.
+whole, and depth and number of groups are bounded. Plain `json` keeps the last of several equal
+keys, reads NaN, makes 1e999 infinite, and ends in a RecursionError at deep nesting.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ from typing import Any, NoReturn
 
 DEEPEST = 40
 MOST_DIGITS = 60
+MOST_GROUPS = 2_000_000  # lists and objects, of which each takes some sixty bytes of memory and more
 
 
 class RefusedJsonError(ValueError):
     """The text is not JSON, or breaks a rule of this module; the message is for the user."""
 
 
-def load(text: str) -> Any:
+def load(text: str, *, finite: bool = True) -> Any:
     """Returns what a JSON text holds. RefusedJsonError if it cannot be read, or breaks a rule of
-    this module."""
+    this module. Without `finite` numbers may be NaN and infinite, as other programs write them."""
+    check_groups(text)
+    constant, number = (_constant, _finite) if finite else (None, None)
     try:
-        found = json.loads(text, object_pairs_hook=_once, parse_constant=_constant, parse_float=_finite, parse_int=_short)
+        found = json.loads(text, object_pairs_hook=_once, parse_constant=constant, parse_float=number, parse_int=_short)
     except RecursionError:
         raise RefusedJsonError(f"expected at most {DEEPEST} levels, got many more") from None
     except RefusedJsonError:
@@ -34,6 +37,14 @@ def load(text: str) -> Any:
     if "\\u" in text:
         _check_whole(found)
     return found
+
+
+def check_groups(text: str) -> None:
+    """Raises RefusedJsonError if the text promises more lists and objects than memory should
+    hold."""
+    groups = text.count("[") + text.count("{")
+    if groups > MOST_GROUPS:
+        raise RefusedJsonError(f"expected at most {MOST_GROUPS:,} lists and objects, got {groups:,}")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -13,14 +13,18 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import ConfigDict, Field
 
 from fedbench import plain_files
 from fedbench.errors import UsageError
+from fedbench.scenarios.base import Float, Part, Seconds
+from fedbench.scenarios.problems import validated
 
+LARGEST = 1 << 20  # bytes of a file of reference times
 Floats = npt.NDArray[np.float64]
 
 
@@ -95,6 +99,24 @@ def freeze(
     return Reference(name, solved, dict(sorted(digests.items())), dict(resolution or {}), dict(hashes or {}))
 
 
+class _Solved(Part):
+    scenario: str
+    target: Annotated[Float, Field(gt=0, le=1)]
+    seconds: Seconds
+
+
+class _Kept(Part):
+    """What a file keeps of a reference."""
+
+    model_config = ConfigDict(title="reference")
+
+    name: str
+    made_of: dict[str, str]
+    resolution: dict[str, Annotated[Float, Field(ge=1, le=1e9)]] = Field(default={})
+    hashes: dict[str, str]
+    problems: tuple[_Solved, ...]
+
+
 def as_json(reference: Reference) -> str:
     """Returns the content of the file that keeps a reference."""
     content = {
@@ -109,16 +131,14 @@ def as_json(reference: Reference) -> str:
 
 def read(file: Path) -> Reference:
     """Returns the reference in a file. Raises UsageError if there is none in it."""
-    try:
-        content: dict[str, Any] = json.loads(plain_files.text(file, 1 << 20, "reference"))
-        seconds = {Problem(str(one["scenario"]), float(one["target"])): float(one["seconds"]) for one in content["problems"]}
-        resolution = {str(k): float(v) for k, v in content.get("resolution", {}).items()}
-        made_of, hashes = ({str(k): str(v) for k, v in content[key].items()} for key in ("made_of", "hashes"))
-        return Reference(str(content["name"]), seconds, made_of, resolution, hashes)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"reference {file}: expected name, made_of, hashes and problems with scenario, target and seconds ({error})"
-        ) from None
+    content = plain_files.json_in(file, LARGEST, "reference")
+    if not isinstance(content, dict):
+        raise UsageError(f"reference {file}: expected name, made_of, hashes and problems, got {type(content).__name__}")
+    found = validated(_Kept, content, str(file))
+    seconds = {Problem(one.scenario, one.target): one.seconds for one in found.problems}
+    if len(seconds) < len(found.problems):
+        raise UsageError(f"reference {file}: expected every problem once, got {len(found.problems)}, of which some are the same")
+    return Reference(found.name, seconds, found.made_of, found.resolution, found.hashes)
 
 
 def ecdf(times: Times, shares: Floats) -> Floats:

@@ -61,7 +61,7 @@ def build(commit: str, repository: Path) -> Iterator[Path]:
 def _run(*command: str | Path, check: bool = True) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if check and done.returncode != 0:
-        raise FedbenchError(f"{' '.join(map(str, command))} failed:\n{done.stderr.strip()[-2000:]}")
+        raise FedbenchError(f"{' '.join(map(str, command))} failed:", *done.stderr.strip()[-2000:].split("\n"))
     return done
 
 

@@ -6,15 +6,19 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from fedbench import plain_files
 from fedbench.bench.case import Case, Way
 from fedbench.bench.measure import Measured, Ratio, Seconds
-from fedbench.errors import UsageError
+from fedbench.errors import UsageError, quoted
 
 SCHEMA = 1
+LARGEST = 4 << 20  # bytes of a file
+Above = Annotated[float, Field(gt=0)]
 PUBLIC = ("case", "versus", "ratio", "ours_us", "theirs_us", "threads", "note")
 
 
@@ -24,11 +28,13 @@ class Row:
     with the quartiles `low` and `high`. Microseconds a call are medians. Numbers are None if a way
     did not run. `library` is the package on whose release the other way's speed depends."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     case: str
     versus: str
-    ratio: float | None
-    low: float | None
-    high: float | None
+    ratio: Above | None
+    low: Above | None
+    high: Above | None
     ours_us: float | None
     theirs_us: float | None
     threads: int
@@ -80,6 +86,14 @@ def _about(case: Case, measured: Measured, peak_mb: float | None) -> str:
     return ", ".join(parts)
 
 
+class _Saved(BaseModel):
+    """What a file keeps of a measurement."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    provenance: dict[str, Any]
+    rows: list[Row]
+
+
 def save(path: Path, found: Sequence[Row], provenance: dict[str, Any]) -> None:
     """Writes one JSON object, which `load` reads. UsageError if the file cannot be written."""
     document = {"schema": SCHEMA, "provenance": provenance, "rows": [asdict(row) for row in found]}
@@ -92,12 +106,13 @@ def save(path: Path, found: Sequence[Row], provenance: dict[str, Any]) -> None:
 def load(path: Path) -> tuple[list[Row], dict[str, Any]]:
     """Returns the rows and the provenance of a file that `--save` wrote. UsageError names the file
     and what is wrong with it."""
+    document = plain_files.json_in(path, LARGEST, "measurement")
     try:
-        document = json.loads(path.read_text())
-        if document["schema"] != SCHEMA:
-            raise UsageError(f"{path}: schema {document['schema']}, expected {SCHEMA}")
-        return [Row(**row) for row in document["rows"]], dict(document["provenance"])
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path}: expected a file of `fedbench bench --save`, got {type(error).__name__}: {error}") from None
+        found = _Saved.model_validate(document)
+    except ValidationError as errors:
+        first = errors.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UsageError(
+            f"measurement {path}: expected a file of `fedbench bench --save`: {place:.80}: {first['msg']}, got {quoted(first['input'])}"
+        ) from None
+    return found.rows, found.provenance

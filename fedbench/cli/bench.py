@@ -18,7 +18,7 @@ from fedbench.bench.report import Row, load, rows, save
 from fedbench.cli import completion
 from fedbench.cli.options import JsonOption
 from fedbench.cli.output import err, print_json, print_table, say, show
-from fedbench.errors import UsageError
+from fedbench.errors import UsageError, quoted
 from fedbench.kernels import build_info
 from fedbench.results.provenance import provenance
 
@@ -115,7 +115,7 @@ def _compare(files: tuple[Path, Path], threshold: float, as_json: bool) -> None:
     (before, origin), (after, now) = (load(file) for file in files)
     for name in ("cpu", "threads"):
         if origin.get(name) != now.get(name):
-            show(f"the two files differ in {name}: {origin.get(name)} and {now.get(name)}")
+            show(f"the two files differ in {name}: {quoted(origin.get(name))} and {quoted(now.get(name))}")
     changes = compare(before, after, (origin.get("libraries", {}), now.get("libraries", {})), threshold)
     if all(change.slowdown is None for change in changes):
         raise UsageError(f"{files[0]}, {files[1]}: expected a case that both measured beside the same rival, found none")

@@ -76,6 +76,8 @@ def build_suites(
     from fedbench.suites.findings.document import document
     from fedbench.suites.findings.results import load, reference_for
 
+    timed = None if asv is None else speed.read(asv)
+    logged = changes.read(log) if log is not None else ()
     papers = _papers(printed) if printed is not None else []
     documents = []
     results = [load(suites.load(suite), folder, archives) for suite in several]
@@ -88,8 +90,6 @@ def build_suites(
         next_one = results[number + 1 : number + 2]
         documents.append(of_suite(document(found, reference_for(found, references), next_one), runs, shown))
     submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ([], [])
-    timed = None if asv is None else speed.read(asv)
-    logged = changes.read(log) if log is not None else ()
     page = write([*documents, *theirs], output, asv=timed, changed=logged, submitted=submitted, papers=papers)
     said = f", {len(papers)} papers" if papers else ""
     say(f"{len(documents)} suites, {len(submitted)} submissions{said} -> {page}")

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,7 +40,10 @@ from fedbench.cli import (
     verify,
 )
 from fedbench.cli.output import say, show_error
-from fedbench.errors import FedbenchError
+from fedbench.errors import FedbenchError, shown_on_one_line
+
+WRONG_WORDS: Any = typer.BadParameter.__mro__[1]
+"""What typer raises for an unknown verb or option, or a value of the wrong kind."""
 
 app = typer.Typer(
     name="fedbench",
@@ -115,7 +118,8 @@ def _exit_code() -> int | str | None:
     """Runs the verb, shows its error if there is one, and returns the exit code."""
     try:
         try:
-            app(prog_name="fedbench")  # also under `python -m`: completion asks for the program by this name
+            # also under `python -m`: completion asks for the program by this name
+            code: int | None = app(prog_name="fedbench", standalone_mode=False)
         finally:
             sys.stdout.flush()  # a failure here is shown like any other error; at the interpreter's end it would not be
     except SystemExit as end:
@@ -124,14 +128,18 @@ def _exit_code() -> int | str | None:
         error: FedbenchError = foreign.ended(end)
     except FedbenchError as own:
         error = own
+    except WRONG_WORDS as wrong:
+        wrong.message = shown_on_one_line(str(wrong.message))
+        wrong.show()
+        return int(wrong.exit_code)
     except BrokenPipeError:  # the reader of our output has gone, so nobody would see a message
         return 1
-    except Exception as other:
-        if not (isinstance(other, foreign.REFUSED) or foreign.is_foreign(other)):
+    except BaseException as other:
+        if isinstance(other, KeyboardInterrupt) or not (isinstance(other, foreign.REFUSED) or foreign.is_foreign(other)):
             raise
-        error = FedbenchError(foreign.told(other))
+        error = FedbenchError(*foreign.told(other))
     else:
-        return 0
+        return code
     show_error(error)
     return error.exit_code
 

@@ -15,22 +15,15 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from fedbench.errors import FedbenchError, UsageError
+from fedbench.errors import FedbenchError, UsageError, escaped
 
 out = Console(highlight=False, emoji=False, markup=False)
 err = Console(stderr=True, highlight=False, emoji=False, markup=False)
 
 
 def visible(text: str) -> str:
-    """Returns the text with escapes in the place of characters that move the cursor, turn the
-    writing direction or cannot be encoded. Line breaks stay."""
-    if text.replace("\n", "").isprintable():
-        return text
-    return "".join(one if one == "\n" or one.isprintable() else _escape(one) for one in text)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode()
+    """Returns the text with escapes as `escaped` has them. Line breaks stay."""
+    return "\n".join(map(escaped, text.split("\n")))
 
 
 def say(text: str = "", end: str = "\n") -> None:

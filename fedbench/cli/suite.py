@@ -274,6 +274,7 @@ def _compute(wanted: Sequence[RunSpec], store: Store, processes: int, on: Execut
     show(f"{tally.there:,} of {tally.wanted:,} runs have a record, {tally.before:,} of them had one before")
     if tally.failed:
         first, why = tally.failed[0]
+        line, *more = why.split("\n")
         raise FedbenchError(
-            f"{len(tally.failed)} runs failed; the same command tries them again. The first: {first.named}: {why}"
+            f"{len(tally.failed)} runs failed; the same command tries them again. The first: {first.named}: {line}", *more
         )

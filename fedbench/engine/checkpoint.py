@@ -185,7 +185,7 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
             from one trainer on one device, with which `verify` replays it.
     """
     try:
-        tree, arrays = opened(plain_files.content(path, LARGEST, "checkpoint", RecordError))
+        tree, arrays = opened(plain_files.content(path, LARGEST, "checkpoint", RecordError, MAGIC))
     except ValidationError as errors:
         first = errors.errors(include_url=False, include_context=False)[0]
         raise _refused(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r:.60}") from None

@@ -1,5 +1,5 @@
-"""Checks and returns what an algorithm declares of its cost: traffic, gradients, and the work and
-memory of the server."""
+"""Checks and returns what an algorithm declares: its dispatch policy, and of its cost traffic,
+gradients, and the work and memory of the server."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from fedbench.errors import UsageError
+from fedbench.errors import UsageError, quoted
 from fedbench.protocols import Algorithm
-from fedbench.types import GradientWork, Info, ServerMemory, ServerWork, Traffic
+from fedbench.types import Dispatch, GradientWork, Info, ServerMemory, ServerWork, Traffic
 
 T = TypeVar("T", bound=NamedTuple)
+
+
+def dispatch(algorithm: Algorithm, info: Info) -> Dispatch:
+    """Returns the dispatch policy. Raises UsageError unless it is one."""
+    found = algorithm.dispatch(info)
+    if type(found) not in Dispatch.__subclasses__():
+        known = ", ".join(policy.__name__ for policy in Dispatch.__subclasses__())
+        raise UsageError(f"algorithm {algorithm.name}: dispatch must return one of {known}, got {quoted(found)}")
+    return found
 
 
 def traffic(algorithm: Algorithm, info: Info) -> Traffic:
@@ -51,7 +60,7 @@ def vector_bytes(vectors: float, model_bytes: int) -> int:
 def _checked(algorithm: Algorithm, method: str, kind: type[T], value: Any, whole: tuple[str, ...]) -> T:
     where = f"algorithm {algorithm.name}: {method}"
     if not isinstance(value, kind):
-        raise UsageError(f"{where} must return {kind.__name__}({', '.join(kind._fields)}), got {value!r}")
+        raise UsageError(f"{where} must return {kind.__name__}({', '.join(kind._fields)}), got {quoted(value)}")
     plain: T = kind._make(
         number.item() if isinstance(number, np.generic) else number for number in value
     )  # numpy's numbers count as Python's

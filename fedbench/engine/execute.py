@@ -110,8 +110,10 @@ class Execution:
             self._run(chunks, observers)
 
     def _run(self, chunks: Iterable[Chunk], observers: Sequence[Observer]) -> None:
+        end = self.version
         for chunk in chunks:
-            if self.version >= chunk.first_version + len(chunk.time):
+            end = chunk.first_version + len(chunk.time)
+            if self.version >= end:
                 continue
             self._load(chunk)
             for update in range(self.version - chunk.first_version, len(chunk.time)):
@@ -121,6 +123,8 @@ class Execution:
                 self._update(chunk.entries[chunk.offsets[update] : chunk.offsets[update + 1]])
                 for observer in observers:
                     observer.after_update(self, self.version, time_ns)
+        if self.version > end:  # possible only after a restore
+            raise RecordError(f"checkpoint: it is of version {self.version:,}, and the plan ends with {end:,}; delete it")
 
     def _load(self, chunk: Chunk) -> None:
         """Takes in a chunk. After a resume, jobs of updates that this execution already has behind

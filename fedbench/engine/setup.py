@@ -129,7 +129,7 @@ class Setup:
 
     @functools.cached_property
     def dispatch(self) -> Dispatch:
-        dispatch = self.spec.algorithm.dispatch(self.info)
+        dispatch = declared.dispatch(self.spec.algorithm, self.info)
         offers = {"public_data"} if self.scenario.public is not None else set()
         missing = sorted(self.spec.algorithm.requires - offers)
         if missing:

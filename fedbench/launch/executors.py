@@ -148,7 +148,9 @@ class _Worker:
         except (EOFError, OSError):
             raise UsageError(
                 f"run: jobs={processes} starts processes that import this program again, so it must be a file, and what it runs must "
-                'stand under a guard:\n\n    if __name__ == "__main__":\n        fb.run(..)'
+                "stand under a guard:",
+                '    if __name__ == "__main__":',
+                "        fb.run(..)",
             ) from None
 
     def take_next(self, waiting: Iterator[tuple[int, Any]], hear: Hear) -> None:
@@ -270,13 +272,13 @@ def fit_to_travel(error: Exception) -> Exception:
     """Returns an error that can be pickled and says the same. Frames of a traceback cannot be
     pickled, so their text becomes a note."""
     if not isinstance(error, FedbenchError) and foreign.is_foreign(error):
-        return PluginError(foreign.described(error))
+        return PluginError(*foreign.described(error))
     if not isinstance(error, FedbenchError):
         error.add_note("In a worker's process:\n" + "".join(traceback.format_tb(error.__traceback__)))
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
-        return FedbenchError(f"{type(error).__name__}: {error}")
+        return FedbenchError(foreign.named(error))
     return error
 
 

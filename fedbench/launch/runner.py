@@ -38,17 +38,17 @@ class RunsFailed(FedbenchError):
 
     def __init__(self, records: Records, failures: Sequence[tuple[RunSpec, Exception]]) -> None:
         self.records, self.failures = records, tuple(failures)
-        told = "\n".join(f"{', '.join(runs)}: {why}" for why, runs in _by_reason(failures).items())
-        super().__init__(f"{len(failures)} of {len(failures) + len(records) + len(records.elsewhere)} runs failed\n{told}")
+        told = [line for lines, runs in _by_reason(failures).items() for line in (f"{', '.join(runs)}: {lines[0]}", *lines[1:])]
+        super().__init__(f"{len(failures)} of {len(failures) + len(records) + len(records.elsewhere)} runs failed", *told)
         if all(isinstance(error, UsageError) for _, error in failures):
             self.exit_code = UsageError.exit_code
 
 
-def _by_reason(failures: Sequence[tuple[RunSpec, Exception]]) -> dict[str, list[str]]:
-    """Returns the runs that failed, by what is told of their errors: one mistake may end many."""
-    found: dict[str, list[str]] = {}
+def _by_reason(failures: Sequence[tuple[RunSpec, Exception]]) -> dict[tuple[str, ...], list[str]]:
+    """Returns the runs that failed, by the lines of what is told of their errors: one mistake may end many."""
+    found: dict[tuple[str, ...], list[str]] = {}
     for spec, error in failures:
-        found.setdefault(foreign.told(error), []).append(spec.named)
+        found.setdefault(tuple(foreign.told(error)), []).append(spec.named)
     return found
 
 
@@ -219,7 +219,7 @@ class _Series:
         elif event.error is not None:
             self.failed[index] = event.error
             if len(self.wanted) > 1:  # the error of a single run is raised
-                self.watcher.left_out(index, spec, f"failed: {foreign.told(event.error).splitlines()[0]}")
+                self.watcher.left_out(index, spec, f"failed: {foreign.told(event.error)[0]}")
         elif event.result.record is None:
             self.elsewhere.add(index)
             self.watcher.left_out(index, spec, "another process is computing it")

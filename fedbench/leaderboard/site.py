@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fedbench.results.record import Record
 
 TITLE = "fedbench leaderboard"
-LARGEST = 256 << 20  # bytes of a file of a site
+LARGEST = 64 << 20  # bytes of a file of a site
 CONTENT, FILES = "data/site.json", "data/files.json"
 ASSETS = ("style.css", "common.js", "page.js", "table.js", "compare.js", "parquet.js", "parquet.LICENSE")
 
@@ -165,10 +165,7 @@ def check(out: str | Path) -> list[str]:
 def _load(file: Path) -> Any:
     """Returns the content of a JSON file. Raises RecordError, of one line, if the file is missing,
     too large or not JSON."""
-    try:
-        return json.loads(plain_files.text(file, LARGEST, "leaderboard", RecordError))
-    except (ValueError, RecursionError) as error:
-        raise RecordError(f"{file}: not JSON ({error})") from None
+    return plain_files.json_in(file, LARGEST, "leaderboard", RecordError)
 
 
 def _site(data: Mapping[str, Any]) -> Site:

@@ -38,6 +38,6 @@ def findings(checks: Mapping[str, Callable[[], str]]) -> Iterator[Finding]:
         try:
             yield Finding(name, "pass", check())
         except Exception as error:
-            detail = str(error) if isinstance(error, FedbenchError) else described(error)
+            detail = str(error) if isinstance(error, FedbenchError) else "\n".join(described(error))
             yield Finding(name, "same" if detail in failed else "fail", detail)
             failed.add(detail)

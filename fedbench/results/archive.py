@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def _parquet(table: pa.Table, *, use_dictionary: bool) -> bytes:
 
 def is_archive(folder: Path) -> bool:
     """Returns whether the folder holds an archive, rather than a store."""
-    return (folder / RUNS).is_file()
+    return os.path.isfile(folder / RUNS)  # unlike Path.is_file, no error for a name that is too long
 
 
 def read(folder: Path, *, check: bool = True) -> list[Record]:

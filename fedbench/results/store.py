@@ -11,6 +11,7 @@ the older one is <run id>.replaced-PID meanwhile.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -25,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
-from fedbench import plain_files
+from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.consistent import check_consistent, resolve
 from fedbench.results.form import check_form
@@ -200,7 +201,10 @@ def _sync_write(path: Path, *content: bytes | memoryview) -> None:
 
 def write_atomically(path: Path, *content: bytes | memoryview) -> None:
     """Replaces a file in one step. A reader sees the old content or the new one, never a part.
-    Missing folders are made."""
+    Missing folders are made. Only plain files are replaced: OSError for a folder, a device or a
+    pipe."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.writing-{os.getpid()}")
     _sync_write(temporary, *content)
@@ -214,7 +218,7 @@ def record_folders(place: str | Path) -> list[Path]:
     Raises UsageError if there is no such place, or no record in it.
     """
     place = Path(place)
-    if not place.exists():
+    if not os.path.exists(place):  # unlike Path.exists, no error for a name that is too long
         raise UsageError(f"record {place}: there is no such folder; expected a record, or a store of `fedbench run`")
     if place.name == "record.json" or "." in place.name or any((place / name).exists() for name in FILES):
         return [place]
@@ -238,7 +242,9 @@ def read(folder: str | Path) -> Record:
         raise RecordError(f"record {folder}: the run did not finish; continue it with `fedbench run ... --resume`")
     file = folder / "record.json"
     try:
-        meta = json.loads(_content(file))
+        content = _content(file).decode()
+        strict_json.check_groups(content)
+        meta = json.loads(content)
         seal, files = meta.pop("seal"), meta["files"]
         if hashlib.sha256(_canonical(meta)).hexdigest() != seal:
             raise RecordError(f"record {file}: its seal does not fit its content: it was changed after it was written")

@@ -11,7 +11,7 @@ from typing import Any
 from fedbench import places, plain_files
 from fedbench.errors import UsageError
 from fedbench.scenarios.rows import csv_rows
-from fedbench.scenarios.schema import trace_sources
+from fedbench.scenarios.schema import MOST_CLIENTS, trace_sources
 
 COLUMNS = ("client", "seconds_per_example", "megabit_per_second")
 LARGEST = 64 << 20  # bytes of a file
@@ -66,7 +66,7 @@ def read_devices(file: Path, name: str = "devices") -> list[tuple[float, float]]
     which names file and line, if the file has another form."""
     where = f"{name} {file}"
     devices: list[tuple[float, float]] = []
-    for place, cells in csv_rows(plain_files.text(file, LARGEST, name), COLUMNS, where):
+    for place, cells in csv_rows(plain_files.text(file, LARGEST, name), COLUMNS, where, MOST_CLIENTS):
         try:
             client, seconds, rate = (float(cell) for cell in cells)
         except ValueError:

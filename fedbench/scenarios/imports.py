@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from fedbench import pickles, plain_files
-from fedbench.errors import UsageError
+from fedbench.errors import UsageError, quoted
 from fedbench.kernels.traces import Trace
 from fedbench.scenarios import device_files, trace_files, windows
 
-LARGEST = 256 << 20  # bytes of a pickle; FedScale's availability has 26 MB
+LARGEST = 64 << 20  # bytes of a pickle; FedScale's availability has 26 MB
+MOST_OF_A_LINE = 10**9  # bytes and milliseconds of a line of a log
 BACKWARD = 3.0
 """The time of a training step over that of the inference in FedScale's `computation`: the factor of
 FedScale's own simulator."""
@@ -46,15 +47,18 @@ def trace(file: Path, latency_seconds: float) -> Imported:
 
 
 def _log_parts(file: Path, latency_ns: int) -> Iterator[tuple[int, int, int]]:
-    for number, line in enumerate(plain_files.text(file, trace_files.LARGEST, "trace").splitlines(), 1):
+    lines = plain_files.text(file, trace_files.LARGEST, "trace").splitlines()
+    trace_files.check_parts(len(lines), f"trace {file}")
+    for number, line in enumerate(lines, 1):
         columns = line.split()
         try:
             size, milliseconds = (int(column) for column in columns[4:])
         except ValueError:
             size, milliseconds = -1, 0
-        if len(columns) != 6 or size < 0 or milliseconds < 1:
+        if len(columns) != 6 or not (0 <= size <= MOST_OF_A_LINE and 1 <= milliseconds <= MOST_OF_A_LINE):
             raise UsageError(
-                f"trace {file}, line {number}: expected six columns, the fifth bytes >= 0 and the sixth milliseconds >= 1, got {line!r:.80}"
+                f"trace {file}, line {number}: expected six columns, the fifth bytes >= 0 and the sixth milliseconds >= 1, both at most "
+                f"{MOST_OF_A_LINE:,}, got {line!r:.80}"
             )
         yield milliseconds * 10**6, round(size * 8000 / milliseconds), latency_ns
 
@@ -143,7 +147,7 @@ def _entries(file: Path, clients: int | None) -> list[tuple[int, Mapping[str, An
 def _positive(entry: Mapping[str, Any], name: str, where: str) -> float:
     value = entry.get(name)
     if not _is_number(value) or not 0 < value <= 1e9:
-        raise UsageError(f"{where}: {name} must be a number > 0 and at most 1e9, got {value!r:.40}")
+        raise UsageError(f"{where}: {name} must be a number > 0 and at most 1e9, got {quoted(value, 40)}")
     return float(value)
 
 
@@ -155,7 +159,7 @@ def _instants(entry: Mapping[str, Any], name: str, where: str) -> list[float]:
         or not all(_is_number(value) and 0 <= value <= 1e9 for value in values)
         or values != sorted(values)
     ):
-        raise UsageError(f"{where}: {name} must be a list of ascending seconds from 0 to 1e9, got {values!r:.60}")
+        raise UsageError(f"{where}: {name} must be a list of ascending seconds from 0 to 1e9, got {quoted(values)}")
     return [float(value) for value in values]
 
 

@@ -26,28 +26,31 @@ LIMITS = {
 value is not of the kind that the key takes."""
 WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 LONGEST = 80  # most characters of a value that are shown
+LONGEST_PROBLEM = 300  # most characters of a problem
+MOST_SHOWN = 5  # problems of a file
 MISSING: Any = object()
 T = TypeVar("T", bound=BaseModel)
 
 
 def validated(root: type[T], content: Mapping[str, Any], where: str) -> T:
-    """Returns the part `root` that has this content. UsageError lists every problem with its key,
-    and ends with `where`, the place of the content."""
+    """Returns the part `root` that has this content. UsageError lists the first problems with
+    their keys, says how many more there are, and ends with `where`, the place of the content."""
     try:
         return root.model_validate(dict(content))
     except ValidationError as error:
-        found = error.errors()
-        problems = [problem(item, root) for item in found if not _is_left_short(item, found)]
-    raise UsageError(f"{root.__name__.lower()} {content.get('name', '?')}: {'; '.join(problems)} ({where})")
+        found = sorted(_without_left_short(error.errors(include_url=False)), key=lambda item: item["type"] == "missing")
+    problems = [f"{problem(item, root):.{LONGEST_PROBLEM}}" for item in found[:MOST_SHOWN]]
+    if len(found) > MOST_SHOWN:
+        problems.append(f"and {len(found) - MOST_SHOWN:,} more problems")
+    kind = root.model_config.get("title") or root.__name__.lower()
+    raise UsageError(f"{kind} {content.get('name', '?')!s:.{LONGEST}}: {'; '.join(problems)} ({where})")
 
 
-def _is_left_short(item: Any, found: Sequence[Any]) -> bool:
-    """Returns whether a list is too short only because it has wrong items, which are errors of
+def _without_left_short(found: Sequence[Any]) -> list[Any]:
+    """Leaves out lists that are too short only because they have wrong items, which are errors of
     their own."""
-    place = item["loc"]
-    return item["type"] == "too_short" and any(
-        len(one["loc"]) > len(place) and one["loc"][: len(place)] == place for one in found
-    )
+    above = {one["loc"][:depth] for one in found for depth in range(len(one["loc"]))}
+    return [one for one in found if one["type"] != "too_short" or one["loc"] not in above]
 
 
 def problem(item: Any, root: type[BaseModel] = Scenario) -> str:
@@ -81,6 +84,8 @@ def in_words(takes: Any) -> str:
         return in_words(inside[0])
     if origin is Literal:
         return _one_of(inside)
+    if origin is dict:
+        return "a group of keys"
     if origin is tuple:
         return "a list" if Ellipsis in inside else f"[{', '.join(map(in_words, inside))}]"
     if isinstance(takes, type):

@@ -9,11 +9,14 @@ from collections.abc import Iterator, Sequence
 from fedbench.errors import UsageError
 
 
-def csv_rows(text: str, columns: Sequence[str], where: str) -> Iterator[tuple[str, list[str]]]:
+def csv_rows(text: str, columns: Sequence[str], where: str, most: int) -> Iterator[tuple[str, list[str]]]:
     """Yields the place, such as `line 2`, and the cells of every line that is not empty.
 
-    UsageError, which begins with `where`, if the header is not `columns`, or the text is no CSV.
+    UsageError, which begins with `where`, if the header is not `columns`, the text is no CSV, or it
+    has more than `most` lines below the header.
     """
+    if (rows := text.count("\n")) > most + 1:
+        raise UsageError(f"{where}: expected at most {most:,} lines below the header, got {rows:,} lines in all")
     lines = csv.reader(io.StringIO(text))
     try:
         header = [name.strip() for name in next(lines, [])]

@@ -29,9 +29,11 @@ RANGES = (
     (0, 10**15, "from 0 to 1e9 megabit per second"),
     (0, 10**18, "from 0 to 1e9 seconds"),
 )
-LARGEST = 32 << 20  # bytes of a file
+LARGEST = 8 << 20  # bytes of a file
+MOST_PARTS = 200_000  # of a file: two days of seconds
 MOST_FILES = 10_000
-MOST_BYTES = 256 << 20  # bytes of all files in a folder
+MOST_BYTES = 32 << 20  # bytes of all files in a folder
+MOST_PARTS_OF_ALL = 1_000_000
 
 
 def with_sums(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
@@ -83,7 +85,15 @@ def _read(folder: Path, sha256: str) -> tuple[Trace, ...]:
             f"network.trace.folder {folder}: the sum of its {len(contents)} files must be {sha256}, got {got}; a file was changed, added "
             "or removed since the scenario was written"
         )
-    return tuple(read_trace(folder / name, content) for name, content in contents.items())
+    traces, parts = [], 0
+    for name, content in contents.items():
+        traces.append(read_trace(folder / name, content))
+        parts += len(traces[-1].duration_ns)
+        if parts > MOST_PARTS_OF_ALL:
+            raise UsageError(
+                f"network.trace.folder {folder}: expected at most {MOST_PARTS_OF_ALL:,} parts in all files, got more"
+            )
+    return tuple(traces)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
@@ -114,8 +124,16 @@ def read_trace(file: Path, content: bytes | None = None) -> Trace:
     names the file and the part, if it is no trace."""
     given = plain_files.content(file, LARGEST, "trace") if content is None else content
     text = plain_files.decoded(given, f"trace {file}", UsageError).removeprefix("\ufeff")
+    if file.suffix == ".json":
+        check_parts(text.count("{"), f"trace {file}")
     names, parts = (KEYS, _json_parts(text, file)) if file.suffix == ".json" else (COLUMNS, _csv_parts(text, file))
     return trace_of([_integers(part, names, where) for where, part in parts], f"trace {file}")
+
+
+def check_parts(promised: int, where: str) -> None:
+    """Raises UsageError, which begins with `where`, if a file promises more parts than are read."""
+    if promised > MOST_PARTS:
+        raise UsageError(f"{where}: expected at most {MOST_PARTS:,} parts, got {promised:,}")
 
 
 def trace_of(parts: Sequence[Sequence[int]], where: str) -> Trace:
@@ -150,7 +168,7 @@ def _json_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
 def _csv_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
     if text and not text.endswith("\n"):
         raise UsageError(f"trace {file}: its last line has no end, so the file is truncated, or lacks one line break")
-    for place, cells in csv_rows(text, COLUMNS, f"trace {file}"):
+    for place, cells in csv_rows(text, COLUMNS, f"trace {file}", MOST_PARTS):
         if len(cells) != len(COLUMNS):
             raise UsageError(f"trace {file}, {place}: expected {len(COLUMNS)} numbers, got {cells!r:.80}")
         yield f"trace {file}, {place}", [_number(cell) for cell in cells]
@@ -168,7 +186,7 @@ def _integers(part: Sequence[Any], names: tuple[str, ...], where: str) -> list[i
     integers. UsageError for what is no number in the allowed range."""
     integers = []
     for name, value, factor, (low, high, words) in zip(names, part, FACTORS[names], RANGES, strict=True):
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value * factor)
         integer = round(value * factor) if is_number else -1
         if not low <= integer <= high:
             raise UsageError(f"{where}: {name} must be a number {words}, got {value!r:.40}")

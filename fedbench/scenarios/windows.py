@@ -3,13 +3,12 @@ numbers, not the name of the file."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fedbench import places, plain_files
+from fedbench import places, plain_files, strict_json
 from fedbench.errors import UsageError
 from fedbench.scenarios.rows import csv_rows
 from fedbench.scenarios.schema import MOST_CLIENTS
@@ -61,14 +60,14 @@ def _entries(file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
     if file.suffix == ".json":
         yield from _json_entries(text, file)
         return
-    yield from csv_rows(text, COLUMNS, f"availability.file {file}")
+    yield from csv_rows(text, COLUMNS, f"availability.file {file}", MOST_WINDOWS)
 
 
 def _json_entries(text: str, file: Path) -> Iterable[tuple[str, Sequence[Any]]]:
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"availability.file {file}: not valid JSON: {error}") from None
+        content = strict_json.load(text)
+    except strict_json.RefusedJsonError as error:
+        raise UsageError(f"availability.file {file}: {error}") from None
     if not isinstance(content, list) or not all(isinstance(entry, list) for entry in content):
         raise UsageError(f"availability.file {file}: expected a list of [client, on, off]")
     return ((f"entry {number}", entry) for number, entry in enumerate(content))

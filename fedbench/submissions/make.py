@@ -83,7 +83,7 @@ def make(
         _write_manifest(folder, words, suite, list(entrants.values()))
         report = check(folder)
         if report.faults:
-            raise FedbenchError("\n".join(["nothing was made, since its check finds:", *(one.line for one in report.faults)]))
+            raise FedbenchError("nothing was made, since its check finds:", *(one.line for one in report.faults))
         folder.rename(final)
     return report
 

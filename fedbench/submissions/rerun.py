@@ -81,7 +81,7 @@ def _again(record: Record, manifest: Manifest, folder: Path) -> Found:
     except UsageError as error:
         return Again(record.run_id, name, "not run"), [], [Finding(RUNS, f"{name}: cannot be run again here: {error}")]
     except (Exception, SystemExit) as error:  # a stranger's numbers may lead anywhere; other records go on
-        failed = Finding(RUNS, f"{name}: run again, it failed: {foreign.described(error)}")
+        failed = Finding(RUNS, f"{name}: run again, it failed: {foreign.described(error)[0]}")
         return Again(record.run_id, name, "differs"), [failed], []
     one = Again(record.run_id, name, found["verdict"], found["first_difference"])
     faults, questions = list(_too_many_at_work(record, found["clients_at_work"])), []

@@ -82,7 +82,7 @@ def compute(
                 executor=executor,
             )
         except RunsFailed as error:
-            failures = [(spec, foreign.told(problem)) for spec, problem in error.failures]
+            failures = [(spec, "\n".join(foreign.told(problem))) for spec, problem in error.failures]
     for spec, why in failures:
         _write_down(store, spec, why)
     done = {spec.run_id for spec in absent} - {spec.run_id for spec in missing(store, absent)}

@@ -124,10 +124,7 @@ def as_json(found: Mapping[str, Any]) -> str:
 
 def read(file: Path, suite: Suite) -> dict[str, Any]:
     """Returns what a file keeps. Raises UsageError if it is missing, or not of this suite."""
-    try:
-        found = json.loads(plain_files.text(file, LARGEST, "pictures"))
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"pictures {file}: not JSON ({error})") from None
+    found = plain_files.json_in(file, LARGEST, "pictures")
     expected = {"schema": SCHEMA, "suite": suite.content_hash()}
     got = {name: found.get(name) for name in expected} if isinstance(found, dict) else found
     if got != expected:

@@ -184,6 +184,8 @@ def load(suite: str | Path | Suite) -> Suite:
     found = validated(Suite, plain_files.mapping(Path(text), "suite"), text)
     for point in found.points:
         found.scenario_at(point)
-    for selector in found.selectors():
-        found.algorithm(selector)
+    known = {key for selector in found.selectors() for key in found.algorithm(selector).options()}
+    for key in found.options:
+        if key not in known:
+            raise UsageError(f"suite {found.name}: options.{key}: none of its algorithms has this option{nearest(key, known)}")
     return found

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from fedbench import plain_files
+from fedbench import origins, plain_files, registry
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.scenarios.base import Part
@@ -77,7 +77,22 @@ def parse(content: Mapping[str, Any], suite: Suite, where: str) -> Tuned:
             f"tuned options {where}: they are of suite {found.suite} ({found.design_hash}), expected {suite.name} "
             f"({suite.design_hash()}); a design that changes is tuned again"
         )
+    for point, choices in found.points.items():
+        suite.point(point)
+        for selector, choice in choices.items():
+            _check_options(suite, point, selector, choice.options, where)
     return found
+
+
+def _check_options(suite: Suite, point: str, selector: str, options: dict[str, Any], where: str) -> None:
+    """Raises UsageError for an unknown algorithm, or options that it does not have or take. What is
+    in a file of a user's own is not run."""
+    if origins.is_in_file(registry.parse_selector(selector)[0]):
+        return
+    try:
+        suite.algorithm(selector, options)
+    except UsageError as error:
+        raise UsageError(f"tuned options {where}: points.{point}: {error}") from None
 
 
 def rows(

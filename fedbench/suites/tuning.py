@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -30,9 +30,12 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
+from fedbench.scenarios.base import Float, Integer, Seconds
 from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite, Tuning
 
+Count = Annotated[Integer, Field(ge=0, le=2**31 - 1)]
+Metric = Annotated[Float, Field(ge=0, le=1e9)]
 RULE = 1  # the version of the rule above; a file of tuned options names it
 
 
@@ -115,10 +118,10 @@ class Score:
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
-    misses: int
-    restricted_mean_seconds: float
-    validation_accuracy: float
-    unfinished: int
+    misses: Count
+    restricted_mean_seconds: Seconds
+    validation_accuracy: Metric
+    unfinished: Count
 
     @property
     def order(self) -> tuple[int, float, float]:
@@ -153,12 +156,14 @@ class Choice:
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
-    trial: int
+    trial: Count
     options: dict[str, Any]
     score: Score
-    trials: int
-    unfinished: int
-    spread: dict[str, list[float]]
+    trials: Annotated[Integer, Field(ge=1, le=1025)]
+    unfinished: Count
+    spread: dict[
+        Literal["restricted_mean_seconds", "validation_accuracy"], Annotated[list[Metric], Field(min_length=5, max_length=5)]
+    ]
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
     def as_dict(self) -> dict[str, Any]:

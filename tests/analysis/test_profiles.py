@@ -57,7 +57,28 @@ def test_a_reference_comes_back_from_its_file(tmp_path: Path) -> None:
     (tmp_path / "axes.json").write_text(as_json(reference))
     assert read(tmp_path / "axes.json") == reference
     (tmp_path / "axes.json").write_text(json.dumps({"name": "axes"}))
-    with pytest.raises(UsageError, match=r"reference .*axes.json: expected name, made_of, hashes and problems"):
+    with pytest.raises(UsageError, match=r"reference axes: made_of must be a group of keys, but is missing; .*axes.json"):
+        read(tmp_path / "axes.json")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"seconds": -1}, "problems.0.seconds must be >= 0, got -1"),
+        ({"seconds": None}, "problems.0.seconds must be a number, got None"),
+        ({"seconds": "nan"}, "problems.0.seconds must be a number, got 'nan'"),
+        ({"seconds": True}, "problems.0.seconds must be a number, got True"),
+        ({"seconds": 10**50}, "problems.0.seconds must be <= 1000000000, got 1000"),
+        ({"target": 2}, "problems.0.target must be <= 1, got 2"),
+        ({"scenario": ["a"]}, r"problems.0.scenario must be text, got \['a'\]"),
+        ({"second": 1}, "unknown key problems.0.second; did you mean 'seconds'"),
+    ],
+)
+def test_a_time_that_is_none_is_refused(changes: dict[str, object], expected: str, tmp_path: Path) -> None:
+    content = json.loads(as_json(freeze("axes", {"fast": FAST}, {"fast": "ab"})))
+    content["problems"][0] |= changes
+    (tmp_path / "axes.json").write_text(json.dumps(content))
+    with pytest.raises(UsageError, match=expected):
         read(tmp_path / "axes.json")
 
 

@@ -156,7 +156,7 @@ REFUSED = {
         1,
         "error: File name too long",
     ),
-    "long record": (["verify", LONG], "", 1, "error: File name too long"),
+    "long record": (["verify", LONG], "", 2, "there is no such folder"),
     "long scenario": (["plan", f"{LONG}.yaml", "-a", "fedavg"], "", 2, "cannot be read: File name too long"),
     "long algorithm": (["plan", "digits-demo", "-a", f"{LONG}.py:X"], "", 2, "cannot be read: File name too long"),
     "long name of a scenario": (["run", "digits-demo", "-a", "fedavg", "--set", f"name={LONG}"], "", 2, "name must be text that"),

@@ -52,7 +52,7 @@ def test_without_a_guard(tmp_path: Path) -> None:
     result = python("script.py", cwd=tmp_path)
     assert result.returncode == 1
     assert result.stderr.count("Traceback") == 1
-    assert 'must stand under a guard:\n\n    if __name__ == "__main__":\n        fb.run(..)' in result.stderr
+    assert 'must stand under a guard:\n    if __name__ == "__main__":\n        fb.run(..)' in result.stderr
 
 
 @pytest.mark.slow
@@ -238,7 +238,7 @@ def test_the_line_of_a_file(tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match="weights") as caught:
         fb.run("digits-demo", f"{tmp_path / 'mine.py'}:Mine", overrides=["budget.updates=1", "task.model=softmax"])
-    first, code = described(caught.value).splitlines()
+    first, code = described(caught.value)
     assert first.startswith(f"{tmp_path / 'mine.py'}, line 12, in step: ValueError: ")
     assert code == "    state.x = fb.kernels.weighted_sum([1.0], batch.delta)"
     assert is_foreign(caught.value)

@@ -173,11 +173,11 @@ WINDOWS = {
     ("w.csv", b'client,on,off\n"' + b"a" * 200_000 + b'"\n'): "not valid CSV: field larger than field limit",
     ("w.csv", b"client,on,off\n0\x00,0,1\n"): "line 2: expected|not valid CSV: line contains NUL",
     ("w.json", b"[[1000000000, 0, 1]]"): "entry 0: expected a client 0 .. 5",
-    ("w.json", b"[[NaN, 0, 1]]"): "entry 0: expected a client 0 .. 5",
-    ("w.json", b"[[0, 1e999, 1]]"): "entry 0: expected a client 0 .. 5 and finite seconds",
-    ("w.json", b"[[" + b"9" * 400 + b", 0, 1]]"): "entry 0: expected client, on and off as numbers",
-    ("w.json", b"[" * 100_000): "not valid JSON: maximum recursion depth",
-    ("w.json", b"[" + b"9" * 10_000 + b"]"): "not valid JSON|expected a list of",
+    ("w.json", b"[[NaN, 0, 1]]"): "expected finite numbers, got NaN",
+    ("w.json", b"[[0, 1e999, 1]]"): "expected finite numbers, got 1e999",
+    ("w.json", b"[[" + b"9" * 400 + b", 0, 1]]"): "expected at most 60 digits, got 400",
+    ("w.json", b"[" * 100_000): "expected at most 40 levels, got many more",
+    ("w.json", b"[" + b"9" * 10_000 + b"]"): "expected at most 60 digits, got 10,000",
     ("w.json", b"{}"): "expected a list of [client, on, off]",
     ("w.json", b"[1]"): "expected a list of [client, on, off]",
     ("w.json", b"[[null, 0, 1]]"): "entry 0: expected client, on and off as numbers",
@@ -199,7 +199,7 @@ def test_more_windows_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("fedbench.scenarios.windows.MOST_WINDOWS", 3)
     file = tmp_path / "w.csv"
     file.write_text("client,on,off\n" + "".join(f"0,{i},{i}.5\n" for i in range(4)))
-    refused(lambda: read_windows(file, 6), "line 5: expected at most 3 windows")
+    refused(lambda: read_windows(file, 6), "expected at most 3 lines below the header, got 5 lines in all")
 
 
 def refused(call: object, expected: str) -> None:
@@ -208,7 +208,7 @@ def refused(call: object, expected: str) -> None:
     with pytest.raises(UsageError, match=expected) as error:
         call()
     assert "\n" not in str(error.value)
-    assert len(str(error.value)) < 11_000 if "selector" in str(error.value) else 2000
+    assert len(str(error.value)) <= 600
 
 
 MOST_SECONDS = 20.0  # of a processor; it takes less than five

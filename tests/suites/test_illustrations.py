@@ -103,5 +103,5 @@ def test_what_is_written_is_read_again(found: dict[str, Any], tmp_path: Path) ->
 def test_what_is_of_no_use_is_named(content: str, tmp_path: Path) -> None:
     file = tmp_path / illustrations.FILE
     file.write_text(content)
-    with pytest.raises(UsageError, match=r"pictures .*pictures\.json: (not JSON|expected)"):
+    with pytest.raises(UsageError, match=r"pictures .*pictures\.json: (not valid JSON|expected)"):
         illustrations.read(file, SUITE)

@@ -81,7 +81,6 @@ def test_runs_are_points_by_algorithms_by_seeds() -> None:
         ({"algorithms": SMOKE["algorithms"][::-1]}, False),
         ({"algorithms": SMOKE["algorithms"][:3]}, True),
         ({"options": {"concurrency": 6}}, True),
-        ({"options": {"concurrency": 5, "no_such_option": 1}}, False),
         ({"seeds": {"first": 0, "count": 4}}, True),
         ({"points": [{**SMOKE["points"][0], "about": "Other words.", "axis": "another"}, SMOKE["points"][1]]}, False),
         ({"points": [{**SMOKE["points"][0], "set": {"budget.seconds": 11}}, SMOKE["points"][1]]}, True),
@@ -91,6 +90,14 @@ def test_runs_are_points_by_algorithms_by_seeds() -> None:
 )
 def test_the_hash_changes_if_and_only_if_the_meaning_does(tmp_path: Path, changes: dict[str, Any], changed: bool) -> None:
     assert (load(written(tmp_path, **changes)).content_hash() != load("smoke").content_hash()) is changed
+
+
+def test_an_option_that_no_algorithm_has_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, options={"concurrency": 5, "concurrrency": 6})
+    with pytest.raises(
+        UsageError, match=r"options.concurrrency: none of its algorithms has this option; did you mean 'concurrency'"
+    ):
+        load(file)
 
 
 def test_another_algorithm_or_seed_changes_no_design(tmp_path: Path) -> None:

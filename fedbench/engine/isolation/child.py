@@ -50,7 +50,7 @@ def _described(error: BaseException) -> str:
     from fedbench.errors import FedbenchError
     from fedbench.foreign import described
 
-    return str(error) if isinstance(error, FedbenchError) else described(error)
+    return str(error) if isinstance(error, FedbenchError) else "\n".join(described(error))
 
 
 class Served:

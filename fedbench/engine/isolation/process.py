@@ -76,7 +76,8 @@ class Process:
         except (OSError, ValueError, TypeError) as error:
             raise PluginError(f"algorithm {self.name}: {method}: its process ended, or asks what it must not: {error}") from None
         if "done" not in answer:
-            raise PluginError(f"algorithm {self.name}: {method}: {answer.get('failed')!s:.{LONGEST}}")
+            what, *code = f"{answer.get('failed')!s:.{LONGEST}}".split("\n", 1)
+            raise PluginError(f"algorithm {self.name}: {method}: {what}", *code)
         return answer["done"]
 
     def _mapping(self, answer: Any) -> dict[str, Any]:

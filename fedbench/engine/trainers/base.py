@@ -223,4 +223,5 @@ class Stage:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, FedbenchError):
-            raise ClientError(f"{place(self.job)}, {self.name}: {described(error)}") from error
+            what, *code = described(error)
+            raise ClientError(f"{place(self.job)}, {self.name}: {what}", *code) from error

@@ -28,9 +28,11 @@ def read(file: Path) -> list[dict[str, Any]]:
         if not is_entry or not all(isinstance(one, str) for one in entry.values()):
             raise UsageError(f"{where}: expected date and text, both in quotes, got {entry!r:.80}")
         try:
-            datetime.date.fromisoformat(entry["date"])
+            is_date = datetime.date.fromisoformat(entry["date"]).isoformat() == entry["date"]
         except ValueError:
-            raise UsageError(f"{where}: expected a date such as 2026-11-24, got {entry['date']!r:.40}") from None
+            is_date = False
+        if not is_date:  # fromisoformat also takes 20261124, and the day of a week
+            raise UsageError(f"{where}: expected a date such as 2026-11-24, got {entry['date']!r:.40}")
         if entry["date"] < before:
             raise UsageError(f"{where}: of {entry['date']}, behind one of {before}; add entries at the end")
         before = entry["date"]

@@ -4,7 +4,6 @@ its page."""
 from __future__ import annotations
 
 import datetime
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -50,12 +49,12 @@ def _machine(folder: Path) -> dict[str, Any]:
             "days": days,
             "cases": [{"name": name, "values": [one.get(name) for one in timed]} for name in names],
         }
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError) as error:
         raise UsageError(f"speed {folder}: expected results of asv ({type(error).__name__}: {error})") from None
 
 
 def _load(file: Path) -> Any:
-    return json.loads(plain_files.text(file, LARGEST, "speed"))
+    return plain_files.json_in(file, LARGEST, "speed", finite=False)
 
 
 def _cases(result: Mapping[str, Any]) -> dict[str, float]:

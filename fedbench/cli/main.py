@@ -39,6 +39,7 @@ from fedbench.cli import (
     trace,
     verify,
 )
+from fedbench.cli.interrupts import Verbs
 from fedbench.cli.output import say, show_error
 from fedbench.errors import FedbenchError, shown_on_one_line
 
@@ -47,6 +48,7 @@ WRONG_WORDS: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="fedbench",
+    cls=Verbs,
     help="Federated optimisation under heterogeneity: plan, run, verify, publish.",
     no_args_is_help=True,
     rich_markup_mode=None,  # help shows its texts as they stand: markup would take name[param=value,...] for a style

@@ -28,6 +28,7 @@ from filelock import FileLock, Timeout
 
 from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError, UsageError
+from fedbench.results import held
 from fedbench.results.consistent import check_consistent, resolve
 from fedbench.results.form import check_form
 from fedbench.results.record import CURVES, SERVER_CURVE, Record, columns_of
@@ -123,8 +124,9 @@ class Store:
         temporary.mkdir(parents=True)
         curves = io.BytesIO()  # pyarrow takes a path with a colon for an address
         pq.write_table(pa.table({name: stored(name, record.curves[name]) for name in columns_of(record.curves)}), curves)
-        _sync_write(temporary / "curves.parquet", curves.getvalue())
-        _sync_write(temporary / "record.json", _sealed(record.meta, curves.getvalue()))
+        for name, content in (("curves.parquet", curves.getvalue()), ("record.json", _sealed(record.meta, curves.getvalue()))):
+            with held.naming(temporary / name), (temporary / name).open("wb") as file:
+                held.sync(file, content)
         if final.exists():
             replaced = final.with_name(f"{final.name}.replaced-{os.getpid()}")
             final.rename(replaced)
@@ -187,28 +189,18 @@ def _canonical(body: dict[str, Any]) -> bytes:
     return json.dumps(body, sort_keys=True, allow_nan=False).encode()
 
 
-def _sync_write(path: Path, *content: bytes | memoryview) -> None:
-    """Writes a file through to the disk. An OSError names the file."""
-    try:
-        with path.open("wb") as file:
-            file.writelines(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        error.filename = error.filename or str(path)
-        raise
-
-
 def write_atomically(path: Path, *content: bytes | memoryview) -> None:
     """Replaces a file in one step. A reader sees the old content or the new one, never a part.
-    Missing folders are made. Only plain files are replaced: OSError for a folder, a device or a
-    pipe."""
+    Missing folders are made, and what a killed process left of the file is removed. Only plain
+    files are replaced: OSError for a folder, a device or a pipe."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise OSError(errno.EINVAL, "it is no plain file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
+    held.remove_left(path)
     temporary = path.with_name(f"{path.name}.writing-{os.getpid()}")
-    _sync_write(temporary, *content)
-    temporary.replace(path)
+    with held.naming(temporary), held.new_file(temporary) as file:
+        held.sync(file, *content)
+        temporary.replace(path)
 
 
 def record_folders(place: str | Path) -> list[Path]:

@@ -3,10 +3,10 @@ faults, or not at all."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from fedbench import origins, plain_files, rules
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.protocols import Algorithm
-from fedbench.results import archive
+from fedbench.results import archive, held
 from fedbench.results.store import Store, write_atomically
 from fedbench.submissions.check import Report, check
 from fedbench.submissions.faults import first_problem
@@ -62,8 +62,7 @@ def make(
     if not re.fullmatch(SLUG, words.name):
         raise UsageError(f"submission {words.name!r:.80}: expected a name of at most 64 small letters, digits and hyphens")
     final = parent / words.name
-    if final.exists() or final.is_symlink():
-        raise UsageError(f"submission {final}: it is there already; move it away, or choose another name")
+    _refuse_existing(final)
     frozen = None if options is None else tuned.read(options, suite)
     rows = list(tuned.rows(suite, frozen, suite.points, selectors))
     specs = {spec.run_id: spec for _, _, of_row in rows for spec in of_row}
@@ -71,8 +70,9 @@ def make(
     if not records:
         raise UsageError(f"store {store.root}: it has none of the {len(specs):,} runs of these algorithms in suite {suite.name}")
     parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".writing-", dir=parent) as temporary:
-        folder = Path(temporary) / words.name
+    with _alone(parent, words.name) as temporary:
+        _refuse_existing(final)  # it may have been made meanwhile
+        folder = temporary / words.name
         archive.write(folder, records)
         given = {TUNED: options, TRIALS: trials} if options is not None else {}
         for name, file in given.items():
@@ -86,6 +86,26 @@ def make(
             raise FedbenchError("nothing was made, since its check finds:", *(one.line for one in report.faults))
         folder.rename(final)
     return report
+
+
+def _refuse_existing(final: Path) -> None:
+    if final.exists() or final.is_symlink():
+        raise UsageError(f"submission {final}: it is there already; move it away, or choose another name")
+
+
+@contextlib.contextmanager
+def _alone(parent: Path, name: str) -> Iterator[Path]:
+    """Yields an empty folder in which no other process makes a submission of this name. What killed
+    processes left is removed. UsageError if another process makes it now."""
+    held.remove_left_folders(parent)
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(held.new_folder(parent / f".writing-{name}"))
+        except BlockingIOError:
+            raise UsageError(
+                f"submission {parent / name}: another process is making it; wait for it, or choose another name"
+            ) from None
+        yield folder
 
 
 def _entrant(selector: str, algorithm: Algorithm, folder: Path) -> dict[str, str]:

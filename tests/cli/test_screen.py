@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.cli import main
 from fedbench.cli.output import visible
 from tests.terminal import on_a_terminal
 
@@ -172,6 +173,18 @@ REFUSED = {
     "plug-in ends in a step": (["run", "digits-demo", "-a", "./fire.py:Ends", *SMALL], "", 1, "must not end the program"),
     "plug-in ends in a test": (["test", "./fire.py:Begins"], "", 1, "must not end the program"),
 }
+
+
+def test_ctrl_c_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a verb that says nothing of its own about it."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fedbench.cli.suite_results.opened", interrupted)
+    monkeypatch.setattr("sys.argv", ["fedbench", "suite", "pack", "smoke"])
+    assert main._exit_code() == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from fedbench.cli.main import app
 from fedbench.cli.submissions import today
 from fedbench.errors import FedbenchError, UsageError
+from fedbench.results import held
 from fedbench.results.store import Store
 from fedbench.submissions.check import check
 from fedbench.submissions.make import make
@@ -32,6 +33,15 @@ def test_nothing_is_overwritten(made: Made) -> None:
     with pytest.raises(UsageError, match="it is there already"):
         make(made.folder.parent, WORDS, made.suite, [BUILT_IN], made.store, None, None)
     assert (made.folder / MANIFEST).read_bytes() == before
+
+
+def test_two_at_once_do_not_collide(made: Made, tmp_path: Path) -> None:
+    """One makes it, the other is told so; one of another name goes on."""
+    with held.new_folder(tmp_path / f".writing-{NAME}"):
+        with pytest.raises(UsageError, match=f"submission .*{NAME}: another process is making it"):
+            make(tmp_path, WORDS, made.suite, [BUILT_IN], made.store, None, None)
+        make(tmp_path, replace(WORDS, name="other"), made.suite, [BUILT_IN], made.store, None, None)
+    assert [one.name for one in tmp_path.iterdir()] == ["other"]
 
 
 @pytest.mark.parametrize(

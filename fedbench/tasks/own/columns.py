@@ -45,8 +45,9 @@ class Table(Protocol):
     def missing(self) -> Mapping[str, Key]:
         """By the name of a column, the label that says that there is none."""
 
-    def batches(self, names: Sequence[str]) -> Iterable[Sequence[Column]]:
-        """Yields the columns of these names from the first row to the last, some rows at a time."""
+    def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[Column]]:
+        """Yields the columns of features and then those of keys, by these names, from the first row
+        to the last, some rows at a time."""
 
 
 @dataclass(frozen=True)

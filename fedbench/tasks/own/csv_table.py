@@ -8,7 +8,7 @@ spreadsheets write it in many countries. Cells may have quotes, and line breaks 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,8 @@ from pyarrow import csv
 
 from fedbench import plain_files
 from fedbench.errors import UsageError, shown
-from fedbench.tasks.own.columns import Codes, Floats, Key, Place
+from fedbench.tasks.own.arrow_columns import ArrowColumn
+from fedbench.tasks.own.columns import Codes, Column, Floats, Key, Place
 from fedbench.tasks.own.limits import Limits
 from fedbench.tasks.own.tables_of_arrow import reading
 
@@ -31,34 +32,68 @@ LONGEST_HEADER = 1 << 20  # bytes
 INDEX = re.compile(r"(Unnamed: \d+)?")
 """The name of an index that pandas wrote, or that it gives to one that it reads."""
 EMPTY = ("", "NA", "N/A", "nan", "NaN", "null", "None")
-WORDS = {"true": 1.0, "false": 0.0}
 
 
 class Csv:
-    """The columns of a file, whose cells are all texts."""
+    """The columns of a file. Features are read as numbers, since a column of texts takes far more
+    memory; of what is no number, the column is read again to find its row."""
 
     def __init__(self, path: Path, part: str, limits: Limits) -> None:
         self.path, self.delimiter = path, "\t" if path.name.lower().endswith(".tsv") else _delimiter(path)
         self.missing: dict[str, Key] = {}
-        with self._opened() as reader:
-            self.names = [name for name in reader.schema.names if INDEX.fullmatch(name) is None]
+        self.decimal = "."
+        self.schema = self._schema()
+        if self.delimiter == ";":
+            before, self.decimal = self.schema, ","
+            self.schema = max(before, self._schema(), key=_floats)
+            self.decimal = "." if self.schema is before else ","
+        self.names = [name for name in self.schema.names if INDEX.fullmatch(name) is None]
+
+    def _schema(self) -> pa.Schema:
+        """Returns the columns with the types that the first rows suggest."""
+        with self._opened({}) as reader:
+            return reader.schema
 
     @contextmanager
-    def _opened(self, names: Sequence[str] = ()) -> Iterator[csv.CSVStreamingReader]:
+    def _opened(self, types: Mapping[str, pa.DataType]) -> Iterator[csv.CSVStreamingReader]:
         with plain_files.opened(self.path, "task file") as file, reading(self.path, "CSV"):
-            yield csv.open_csv(
-                file,
-                csv.ReadOptions(use_threads=False, block_size=BLOCK),
-                csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-                csv.ConvertOptions(include_columns=list(names), column_types=dict.fromkeys(names, pa.string())),
-            )
+            try:
+                yield csv.open_csv(
+                    file,
+                    csv.ReadOptions(use_threads=False, block_size=BLOCK),
+                    csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                    csv.ConvertOptions(
+                        include_columns=list(types), column_types=types, null_values=EMPTY, decimal_point=self.decimal
+                    ),
+                )
+            except pa.ArrowInvalid as error:
+                column = re.search(r"CSV column #(\d+): .*conversion error to double", str(error))
+                if column is not None:
+                    self._find_row(self.schema.names[int(column[1])])
+                raise
 
-    def batches(self, names: Sequence[str]) -> Iterable[Sequence[CellColumn]]:
+    def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[Column]]:
+        words = {name for name in features if pa.types.is_boolean(self.schema.field(name).type)}
+        types = {name: pa.bool_() if name in words else pa.float64() for name in features} | dict.fromkeys(keys, pa.string())
         row = 0
-        with self._opened(names) as reader:
+        with self._opened(types) as reader:
             for batch in reader:
-                yield [CellColumn(batch.column(name), Place(str(self.path), name, row), self.delimiter == ";") for name in names]
+                places = [Place(str(self.path), name, row) for name in types]
+                numbers = [ArrowColumn(batch.column(place.name), place) for place in places[: len(features)]]
+                yield [*numbers, *(CellColumn(batch.column(place.name), place) for place in places[len(features) :])]
                 row += len(batch)
+
+    def _find_row(self, name: str) -> None:
+        """Raises UsageError for the first cell of a column that is no number."""
+        row = 0
+        with self._opened({name: pa.string()}) as reader:
+            for batch in reader:
+                CellColumn(batch.column(name), Place(str(self.path), name, row)).refuse_words(self.decimal)
+                row += len(batch)
+
+
+def _floats(schema: pa.Schema) -> int:
+    return sum(pa.types.is_floating(kind) for kind in schema.types)
 
 
 def _delimiter(path: Path) -> str:
@@ -73,44 +108,31 @@ def _delimiter(path: Path) -> str:
 
 @dataclass(frozen=True)
 class CellColumn:
-    """Cells of a column, of which nobody knows whether they are numbers before that is asked
-    for."""
+    """Cells of a column as texts."""
 
     values: pa.StringArray
     place: Place
-    has_decimal_commas: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
 
     def numbers(self) -> Floats:
-        cells = pc.utf8_trim_whitespace(self.values)
-        self._refuse(pc.is_in(cells, pa.array(EMPTY)))
-        if self.has_decimal_commas:
-            cells = pc.replace_substring(cells, ",", ".")
-        try:
-            found = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowInvalid:
-            found = np.array([self._number(row, cell) for row, cell in enumerate(cells.to_pylist())])
-        with np.errstate(over="ignore"):
-            return self.place.finite(found.astype(np.float32))
+        raise self.place.error("must be numbers, got texts")
 
-    def _number(self, row: int, cell: str) -> float:
-        if cell.lower() in WORDS:
-            return WORDS[cell.lower()]
-        try:
-            return float(pa.scalar(cell).cast(pa.float64()).as_py())
-        except pa.ArrowInvalid:
-            raise self.place.error(
-                f"must be a number, got {shown(cell, 60)!r}; leave it out with task.features, or make numbers of it", row
-            ) from None
+    def refuse_words(self, decimal: str) -> None:
+        """Raises UsageError for the first cell that is no number."""
+        for row, cell in enumerate(self.values.to_pylist()):
+            try:
+                pa.scalar(cell.strip().replace(decimal, ".")).cast(pa.float64())
+            except pa.ArrowInvalid:
+                if cell.strip() not in EMPTY:
+                    raise self.place.error(
+                        f"must be a number, got '{shown(cell, 60)}'; leave it out with task.features, or make numbers of it", row
+                    ) from None
 
     def keys(self) -> tuple[Sequence[Any], Codes]:
         coded = pc.dictionary_encode(pc.utf8_trim_whitespace(self.values))
-        self._refuse(pc.equal(coded.dictionary_decode(), ""))
+        empty = np.flatnonzero(pc.equal(coded.dictionary_decode(), "").to_numpy(zero_copy_only=False))
+        if len(empty):
+            raise self.place.error("is empty; remove the example or fill it in", int(empty[0]))
         return coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-
-    def _refuse(self, empty: pa.BooleanArray) -> None:
-        rows = np.flatnonzero(empty.to_numpy(zero_copy_only=False))
-        if len(rows):
-            raise self.place.error("is empty; remove the example or fill it in", int(rows[0]))

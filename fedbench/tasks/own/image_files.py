@@ -42,7 +42,8 @@ class Images:
         self.path, self.part, self.limits = path, part, limits
         self.missing: dict[str, Key] = {}
 
-    def batches(self, names: Sequence[str]) -> Iterable[Sequence[Column]]:
+    def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[Column]]:
+        names = [*features, *keys]
         pictures = Pictures(self.limits)
         with _opened(self.path, self.limits) as (parts, content_of):
             files = parts[self.part]

@@ -49,7 +49,8 @@ class Leaf:
             except (ValueError, RecursionError, IndexError) as error:
                 raise UsageError(f"{where}: cannot be read as LEAF's JSON: {shown(error)}") from None
 
-    def batches(self, names: Sequence[str]) -> Iterable[Sequence[Column]]:
+    def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[Column]]:
+        names = [*features, *keys]
         row = 0
         for user, data, hierarchy in self._users():
             lacking = [name for name in names if name not in (*data, USER, HIERARCHY)]

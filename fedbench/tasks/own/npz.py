@@ -46,7 +46,8 @@ class Npz:
         except DAMAGED as error:
             raise UsageError(f"task file {shown(self.path)}: cannot be read as .npz: {shown(one_line(error))}") from None
 
-    def batches(self, names: Sequence[str]) -> Iterable[Sequence[ArrayColumn]]:
+    def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[ArrayColumn]]:
+        names = [*features, *keys]
         with self._packed() as packed, contextlib.ExitStack() as opened:
             arrays = [_Member(packed, name, self, opened) for name in names]
             lengths = {one.name: one.length for one in arrays}

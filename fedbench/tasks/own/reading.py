@@ -65,7 +65,7 @@ def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> dict[str, Any
         for name, most in zip(names, (MOST_CLASSES, MOST_OWNERS), strict=False)
     ]
     rows, shape = 0, None
-    for batch in table.batches([*features, *names]):
+    for batch in table.batches(features, names):
         for numbering, column in zip(numberings, batch[len(features) :], strict=True):
             numbering.add(column)
         x = _joined([column.numbers() for column in batch[: len(features)]])

@@ -57,7 +57,8 @@ class Parquet(_OfArrow):
         with _opened(self.files[0]) as first:
             super().__init__(path, first.schema_arrow, limits)
 
-    def batches(self, names: Sequence[str]) -> Iterable[Sequence[ArrowColumn]]:
+    def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[ArrowColumn]]:
+        names = [*features, *keys]
         row = 0
         for file in self.files:
             with _opened(file, [name for name in names if is_one_of(self.schema.field(name).type, TEXTS)]) as opened:
@@ -122,7 +123,8 @@ class Saved(_OfArrow):
         with plain_files.opened(file, "task file") as plain, reading(path, "a stream of Arrow"):
             yield pa.ipc.open_stream(plain)
 
-    def batches(self, names: Sequence[str]) -> Iterable[Sequence[ArrowColumn]]:
+    def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[ArrowColumn]]:
+        names = [*features, *keys]
         row = 0
         for file in self.files:
             with self._stream(self.path, file) as stream:

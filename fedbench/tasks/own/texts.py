@@ -21,7 +21,7 @@ def write(path: Path, wanted: Sequence[str], out: BinaryIO) -> dict[str, Any]:
         table = (Parquet if path.suffix == ".parquet" else Saved)(path, "train", limits)
         check_columns(path, table.schema.names, wanted)
         row, size = 0, 0
-        for batch in table.batches(wanted):
+        for batch in table.batches(wanted, ()):
             columns = [column.values.to_pylist() for column in batch]
             for name, column in zip(wanted[:-1], columns, strict=False):
                 for i, text in enumerate(column):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fedbench.errors import UsageError
-from fedbench.tasks.own import csv_table
+from fedbench.tasks.own import bounded, csv_table
 from fedbench.tasks.own.choice import Wanted
 
 from .reading_here import read
@@ -106,3 +106,21 @@ def test_lines_without_end(text: str, tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(text)
     with pytest.raises(UsageError, match=r"mine.csv: (expected a header of at most|cannot be read as CSV)"):
         read(tmp_path / "mine.csv", "train", Wanted("y"))
+
+
+def test_a_decimal_point_between_semicolons_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("x;y;n\n1.5;0;1\n2.25;1;2\n")
+    assert read(tmp_path / "mine.csv", "train", Wanted("y")).x.tolist() == [[1.5, 1], [2.25, 2]]
+    (tmp_path / "mine.csv").write_text("x;y;n\n1,5;0;1\n2,25;1;2\n")
+    assert read(tmp_path / "mine.csv", "train", Wanted("y")).x.tolist() == [[1.5, 1], [2.25, 2]]
+
+
+def test_many_columns_of_a_large_file_take_little_memory(tmp_path: Path) -> None:
+    """Read by the process that bounds it: 300 columns, of which texts would take 300 times the size
+    of a block."""
+    line = ",".join(f"{i}.25" for i in range(300))
+    header = ",".join(f"c{i}" for i in range(300))
+    (tmp_path / "mine.csv").write_text(f"{header},y\n" + "".join(f"{line},{i % 2}\n" for i in range(6000)))
+    found = bounded.read(tmp_path / "mine.csv", "train", Wanted("y"))
+    assert found.x.shape == (6000, 300)
+    assert found.x[-1, -1] == 299.25

@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parents[2]
 MINUTES = 4
 ALONE = {
     "benchmarks/test_cases.py": "all benchmark cases in full size",
-    "tests/bench/test_regress.py": "builds the core once more",
     "tests/kernels/test_aarch64.py": "`make aarch64` runs it",
 }
 MARKED = re.compile(r"\bmark\.slow\b")

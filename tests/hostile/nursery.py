@@ -17,6 +17,7 @@ import tempfile
 from typing import Any
 
 import fedbench.cli.main
+import fedbench.registry
 
 LAZY = (
     "fedbench.engine.run", "fedbench.leaderboard.pages.speed", "fedbench.suites.findings.document", "fedbench.tasks.digits",
@@ -104,6 +105,7 @@ def watch(deeds: str) -> None:
 def main() -> None:
     for name in LAZY:
         importlib.import_module(name)
+    fedbench.registry.find("task", "digits")()  # decoded for all
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nobody but this process answers
     for line in sys.stdin:

@@ -45,7 +45,8 @@ class RunsFailed(FedbenchError):
 
 
 def _by_reason(failures: Sequence[tuple[RunSpec, Exception]]) -> dict[tuple[str, ...], list[str]]:
-    """Returns the runs that failed, by the lines of what is told of their errors: one mistake may end many."""
+    """Returns the runs that failed, by the lines of what is told of their errors: one mistake may
+    end many."""
     found: dict[tuple[str, ...], list[str]] = {}
     for spec, error in failures:
         found.setdefault(tuple(foreign.told(error)), []).append(spec.named)

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import os
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -188,3 +190,86 @@ def name_that_is_too_long(folder: Path) -> Path:
 def name_with_line_breaks(folder: Path) -> Path:
     (folder / "bad\n\x1b[2J.npz").write_bytes(b"junk")
     return folder / "bad\n\x1b[2J.npz"
+
+
+@kind
+def csv_of_one_line(folder: Path) -> Path:
+    (folder / "bad.csv").write_bytes(b"x,y\n" + b"1" * (40 << 20))
+    return folder / "bad.csv"
+
+
+@kind
+def csv_of_many_columns(folder: Path) -> Path:
+    (folder / "bad.csv").write_bytes(b"," * 900_000 + b"\n" + (b"1," * 900_000 + b"1\n") * 4)
+    return folder / "bad.csv"
+
+
+@kind
+def csv_whose_quotes_do_not_end(folder: Path) -> Path:
+    (folder / "bad.csv").write_bytes(b'x,y\n"' + b"1,0\n" * 8_000_000)
+    return folder / "bad.csv"
+
+
+@kind
+def leaf_of_brackets(folder: Path) -> Path:
+    (folder / "bad.json").write_bytes(b'{"user_data": {"a": {"y": [' + b"[]," * 8_000_000 + b"[]]}}}")
+    return folder / "bad.json"
+
+
+@kind
+def leaf_of_users(folder: Path) -> Path:
+    users = ",".join(f'"{i}": {{"x": [[1]], "y": [{i}]}}' for i in range(200_000))
+    (folder / "bad.json").write_text(f'{{"user_data": {{{users}}}}}')
+    return folder / "bad.json"
+
+
+@kind
+def shards_of_pipes(folder: Path) -> Path:
+    (folder / "bad").mkdir()
+    os.mkfifo(folder / "bad" / "a.parquet")
+    return folder / "bad"
+
+
+@kind
+def images_of_pipes(folder: Path) -> Path:
+    (folder / "bad" / "a").mkdir(parents=True)
+    os.mkfifo(folder / "bad" / "a" / "1.png")
+    return folder / "bad"
+
+
+@kind
+def tar_of_zeros(folder: Path) -> Path:
+    with lzma.open(folder / "bad.tar.xz", "wb") as out:
+        for _ in range(200):
+            out.write(bytes(4 << 20))
+    return folder / "bad.tar.xz"
+
+
+@kind
+def tar_with_a_long_name(folder: Path) -> Path:
+    with lzma.open(folder / "bad.tar.xz", "wb") as out:
+        member = tarfile.TarInfo("././@LongLink")
+        member.type, member.size = tarfile.GNUTYPE_LONGNAME, 100 << 20
+        out.write(member.tobuf())
+        for _ in range(100):
+            out.write(b"a" * (1 << 20))
+        out.write(tarfile.TarInfo("b").tobuf() + bytes(1024))
+    return folder / "bad.tar.xz"
+
+
+@kind
+def zip_of_many_members(folder: Path) -> Path:
+    with zipfile.ZipFile(folder / "bad.zip", "w") as packed:
+        for i in range(100_000):
+            packed.writestr(f"a/{i}.png", b"")
+    return folder / "bad.zip"
+
+
+@kind
+def zip_of_large_images(folder: Path) -> Path:
+    out = io.BytesIO()
+    PIL.Image.new("RGB", (4000, 4000)).save(out, "PNG")
+    with zipfile.ZipFile(folder / "bad.zip", "w") as packed:
+        for i in range(50):
+            packed.writestr(f"a/{i}.png", out.getvalue())
+    return folder / "bad.zip"

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.best import Comparison, Ratio, compare
-from fedbench.analysis.board import Board, Rows
+from fedbench.analysis.board import Board
 from fedbench.analysis.costs import costs, resolved
+from fedbench.analysis.gathered import Rows
 from fedbench.analysis.groups import Group, group_of_run
 from fedbench.analysis.horizon import Horizon, accuracy_at, horizon, why_not_compared
 from fedbench.analysis.ranking import Ranking

@@ -12,9 +12,10 @@ from fedbench.cli import clusters, options
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.output import err, print_json, show
 from fedbench.engine.run import RunOptions
+from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import Lines, watching
 from fedbench.launch.records import Records
-from fedbench.launch.runner import RunsFailed, run_specs, specs
+from fedbench.launch.runner import run_specs, specs
 from fedbench.results.store import Store
 
 

@@ -27,7 +27,7 @@ from fedbench.scenarios.schema import Scenario
 from fedbench.shards import Shards
 from fedbench.tasks.available import Outline
 from fedbench.tasks.task import Task
-from fedbench.types import Dispatch, GradientWork, Info, Poll, Rounds, Stream, Traffic, Vector, Weights
+from fedbench.types import Dispatch, Info, Poll, Rounds, Stream, Traffic, Vector, Weights
 
 PUBLIC_ROWS = 2000
 """How many unlabelled examples an error message suggests: as many as FedEcho's paper takes, or
@@ -104,13 +104,9 @@ class Setup:
         return declared.traffic(self.spec.algorithm, self.info)
 
     @functools.cached_property
-    def gradient_work(self) -> GradientWork:
-        return declared.gradient_work(self.spec.algorithm, self.info)
-
-    @functools.cached_property
     def gradients(self) -> Gradients:
         """The mini-batch gradients of a job."""
-        per_step, full = self.gradient_work
+        per_step, full = declared.gradient_work(self.spec.algorithm, self.info)
         return Gradients(per_step=per_step, beside=full * system.batches(self.scenario, self.counts) if full else None)
 
     @functools.cached_property

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fedbench.engine import declared
 from fedbench.engine.compare import verdict as compared
 from fedbench.engine.evaluate import Progress
 from fedbench.engine.isolation.algorithm import Isolated
@@ -54,7 +55,7 @@ def verify(
         at_work = run.setup.dispatch.at_a_time(run.setup.scenario.clients)
         plugin = spec.algorithm if isinstance(spec.algorithm, Isolated) else None
         updates = None if again.meta["outcome"]["ended_by"] == "target" else again.meta["ledger"]["updates"]
-        costs = run.setup.gradient_work, run.setup.server.work, run.setup.dispatch, updates
+        work = declared.gradient_work(spec.algorithm, run.setup.info)
     verdict, found = compared(record, again)
     return {
         "run_id": record.run_id,
@@ -65,7 +66,9 @@ def verify(
         "got": again.meta["digests"],
         "clients_at_work": at_work,
         "confined": None if plugin is None else plugin.process.confined,
-        "undeclared": [] if plugin is None else list(plugin.measured.undeclared(*costs)),
+        "undeclared": []
+        if plugin is None
+        else list(plugin.measured.undeclared(work, run.setup.server.work, run.setup.dispatch, updates)),
         "test_accuracy": {kind: one.meta["final"]["test_accuracy"] for kind, one in (("recorded", record), ("got", again))},
     }
 

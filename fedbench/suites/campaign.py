@@ -11,8 +11,9 @@ from fedbench import foreign
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.launch.executors import Executor
+from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import Watcher
-from fedbench.launch.runner import RunsFailed, run_specs
+from fedbench.launch.runner import run_specs
 from fedbench.results.store import Store, write_atomically
 from fedbench.suites.price import planned
 from fedbench.suites.suite import Point, Suite

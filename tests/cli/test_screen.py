@@ -149,7 +149,7 @@ REFUSED = {
         ["run", "digits-demo", "-a", "fedavg[cohort_size=2]", *SMALL],
         'ulimit -f 4; exec "$@"',
         1,
-        "error: File too large: runs/digits-demo/fedavg/",
+        "error: store runs: File too large: runs/digits-demo/fedavg/",
     ),
     "long store": (
         ["run", "digits-demo", "-a", "fedavg[cohort_size=2]", *SMALL, "--store", LONG],

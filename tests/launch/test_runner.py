@@ -21,8 +21,9 @@ from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.engine.run import Run, RunOptions
 from fedbench.errors import ClientError, PluginError, UsageError
 from fedbench.foreign import described, is_foreign
+from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import Lines
-from fedbench.launch.runner import RunsFailed, specs
+from fedbench.launch.runner import specs
 from fedbench.options import option
 from fedbench.protocols import Tools
 from fedbench.results.record import Record

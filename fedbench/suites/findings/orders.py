@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fedbench.analysis import bootstrap
-from fedbench.analysis.board import Rows
 from fedbench.analysis.bootstrap import Floats, Interval, Strata
 from fedbench.analysis.costs import Costs, costs, resolved
+from fedbench.analysis.gathered import Rows
 from fedbench.suites.findings.markdown import interval
 from fedbench.suites.findings.numbers import rankings
 from fedbench.suites.findings.results import Results

@@ -1,4 +1,4 @@
-"""What is told when some of several runs failed."""
+"""The error of several runs of which some failed."""
 
 from __future__ import annotations
 

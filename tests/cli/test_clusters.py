@@ -65,7 +65,7 @@ def test_what_does_not_go_together(on: str, given: Given, processes: int, said: 
 def test_without_a_cluster_nothing_is_started(verb: list[str], on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
+    monkeypatch.setattr(subprocess.Popen, "__init__", lambda *_, **__: pytest.fail("a process was started"))
     monkeypatch.setattr(Pool, "run", lambda *_: pytest.fail("processes were started"))
     error = CliRunner().invoke(app, [*verb, "--on", on]).exception
     assert isinstance(error, UsageError)

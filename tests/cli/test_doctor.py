@@ -69,6 +69,9 @@ def installed(folder: Path, name: str, record: str = "", scripts: str = "") -> N
     place.mkdir(parents=True)
     (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.3\n")
     (place / "RECORD").write_text(record)
+    for file in (folder / line.partition(",")[0] for line in record.splitlines()):
+        file.parent.mkdir(parents=True)
+        file.touch()
     (place / "entry_points.txt").write_text(f"[console_scripts]\n{scripts}\n")
 
 

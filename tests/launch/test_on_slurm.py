@@ -244,7 +244,7 @@ def test_what_slurm_would_not_take(wrong: dict[str, Any], said: str) -> None:
 def test_without_slurm_nothing_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Submitit itself would start a process for every job on this machine."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
+    monkeypatch.setattr(subprocess.Popen, "__init__", lambda *_, **__: pytest.fail("a process was started"))
     with pytest.raises(UsageError, match="slurm: no sbatch and no srun and no squeue and no scancel on this machine; log in"):
         OnSlurm(tmp_path / "jobs").run(double, [1], print)
     assert list(tmp_path.iterdir()) == []

@@ -113,7 +113,7 @@ def test_the_commands_from_the_store_to_a_retraction(made: Made, tmp_path: Path)
 
 
 def test_a_check_that_could_run_nothing_says_so(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fedbench.submissions.rerun.random.Random.sample", lambda *_: [])
+    monkeypatch.setattr("fedbench.cli.submissions.rerun", lambda report, *_, **__: report)
     result = CliRunner().invoke(app, ["leaderboard", "check", str(made.folder), "--sample", "3"])
     assert "0 records were run again: none is of a built-in algorithm; --run-plugins draws among all" in result.output
 

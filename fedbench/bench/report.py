@@ -111,7 +111,7 @@ def load(path: Path) -> tuple[list[Row], dict[str, Any]]:
         found = _Saved.model_validate(document)
     except ValidationError as errors:
         first = errors.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
+        place = ".".join(map(str, first["loc"])) or "the file"
         raise UsageError(
             f"measurement {path}: expected a file of `fedbench bench --save`: {place:.80}: {first['msg']}, got {quoted(first['input'])}"
         ) from None

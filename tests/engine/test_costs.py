@@ -162,7 +162,7 @@ def test_a_pooled_worker_is_as_fast_as_a_client_of_the_first_class(scenario: str
     the time."""
     labels = np.tile(np.arange(10), 300)
     train = type("Train", (), {"y": labels, "owner": None, "__len__": lambda self: 3000})()
-    dataset = type("Data", (), {"train": train, "classes": 10})()
+    dataset = type("Data", (), {"train": train, "classes": 10, "owners": 0})()
     monkeypatch.setattr(Setup, "task", type("Task", (), {"dataset": dataset})())
     chosen = load(scenario, ["public=null", "budget.seconds=2000", "clients=10", "compute.assignment.medium_share=0.9"])
     facts = plan(RunSpec(chosen, registry.algorithm("centralised"), 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from typer.testing import CliRunner
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 import fedbench as fb
 from fedbench.cli.main import app
 from fedbench.errors import FedbenchError
-from fedbench.results import store
+from fedbench.results import held
 from fedbench.results.disk import storing
 
 SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
@@ -19,14 +20,14 @@ SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
 
 def full(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """No space is left for files of this name."""
-    write = store._sync_write
+    write = held.sync
 
-    def refused(path: Path, *content: bytes | memoryview) -> None:
-        if path.name.startswith(name):
-            raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        write(path, *content)
+    def refused(file: BinaryIO, *content: bytes | memoryview) -> None:
+        if Path(file.name).name.startswith(name):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(file, *content)
 
-    monkeypatch.setattr(store, "_sync_write", refused)
+    monkeypatch.setattr(held, "sync", refused)
 
 
 @pytest.mark.parametrize("name", ["curves.parquet", "record.json"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,44 +84,53 @@ def test_a_million_jobs_are_planned_without_data_or_torch() -> None:
     assert plan["peak_mb"] < 500
 
 
-def test_run_build_verify(tmp_path: Path) -> None:
-    run = fedbench(
-        "run",
-        "digits-demo",
-        "-a",
-        "fedavg[cohort_size=2]",
-        "-a",
-        "fedbuff[buffer_size=2]",
-        "--seeds",
-        "2",
-        *SMALL,
-        "--json",
-        cwd=tmp_path,
-    )
-    records = rows(run.stdout)
+@pytest.fixture(scope="module", name="ran")
+def _ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """A folder with the records of four runs, which nobody may change, and their JSON."""
+    folder = tmp_path_factory.mktemp("ran")
+    several = ["-a", "fedavg[cohort_size=2]", "-a", "fedbuff[buffer_size=2]", "--seeds", "2"]
+    run = fedbench("run", "digits-demo", *several, *SMALL, "--json", cwd=folder)
     assert run.returncode == 0, run.stderr
+    return folder, rows(run.stdout)
+
+
+@pytest.fixture(name="copied")
+def _copied(ran: tuple[Path, list[dict[str, Any]]], tmp_path: Path) -> tuple[Path, list[dict[str, Any]]]:
+    return Path(shutil.copytree(ran[0], tmp_path / "copied")), ran[1]
+
+
+def test_run_build_verify(copied: tuple[Path, list[dict[str, Any]]]) -> None:
+    folder, records = copied
     assert [(r["spec"]["algorithm"]["name"], r["spec"]["seed"]) for r in records] == [
         ("fedavg", 0), ("fedavg", 1), ("fedbuff", 0), ("fedbuff", 1),
     ]  # fmt: skip
-    assert fedbench("leaderboard", "build", cwd=tmp_path).returncode == 0
-    assert "<svg" in (tmp_path / "leaderboard/index.html").read_text()
-    assert fedbench("leaderboard", "check", cwd=tmp_path).returncode == 0
-    verified = fedbench("verify", records[0]["record"], "--json", cwd=tmp_path)
+    assert fedbench("leaderboard", "build", cwd=folder).returncode == 0
+    assert "<svg" in (folder / "leaderboard/index.html").read_text()
+    assert fedbench("leaderboard", "check", cwd=folder).returncode == 0
+    verified = fedbench("verify", records[0]["record"], "--json", cwd=folder)
     assert verified.returncode == 0
     assert rows(verified.stdout)[0]["verdict"] == "identical"
-    again = fedbench("run", "digits-demo", "-a", "fedavg[cohort_size=2]", *SMALL, "--resume", cwd=tmp_path)
+    again = fedbench("run", "digits-demo", "-a", "fedavg[cohort_size=2]", *SMALL, "--resume", cwd=folder)
     assert "1 of 1: fedavg[cohort_size=2] seed 0: finished" in again.stderr
     assert "in the store" in again.stderr
-    assert fedbench("trace", "runs", cwd=tmp_path).returncode == 2
-    assert fedbench("trace", records[0]["record"], cwd=tmp_path).returncode == 0
-    assert (tmp_path / "trace.json").exists()
-    unwritable = fedbench("trace", records[0]["record"], "-o", "trace.json/t.json", cwd=tmp_path)
+
+
+def test_a_trace_of_a_record(copied: tuple[Path, list[dict[str, Any]]]) -> None:
+    folder, records = copied
+    assert fedbench("trace", "runs", cwd=folder).returncode == 2
+    assert fedbench("trace", records[0]["record"], cwd=folder).returncode == 0
+    assert (folder / "trace.json").exists()
+    unwritable = fedbench("trace", records[0]["record"], "-o", "trace.json/t.json", cwd=folder)
     assert unwritable.returncode == 2
     assert "cannot be written" in unwritable.stderr
     assert "Traceback" not in unwritable.stderr
-    truncated = tmp_path / records[1]["record"] / "record.json"
+
+
+def test_a_truncated_record_is_left_out_and_named(copied: tuple[Path, list[dict[str, Any]]]) -> None:
+    folder, records = copied
+    truncated = folder / records[1]["record"] / "record.json"
     truncated.write_bytes(truncated.read_bytes()[:1000])
-    built, verified = fedbench("leaderboard", "build", cwd=tmp_path), fedbench("verify", str(truncated.parent), cwd=tmp_path)
+    built, verified = fedbench("leaderboard", "build", cwd=folder), fedbench("verify", str(truncated.parent), cwd=folder)
     assert (built.returncode, verified.returncode) == (0, 1)
     assert f"left out: record runs/digits-demo/fedavg/{truncated.parent.name}/record.json: cannot be read" in built.stderr
     assert "truncated" in verified.stderr
@@ -206,9 +216,10 @@ HEARS_CTRL_C = (
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from fedbench.cli.main import main; main()"
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize(
-    ("program", "sent"), [(HEARS_CTRL_C, signal.SIGINT), (HEARS_CTRL_C, signal.SIGTERM), (DEAF, signal.SIGTERM)]
+    ("program", "sent"),
+    [(HEARS_CTRL_C, signal.SIGINT), pytest.param(HEARS_CTRL_C, signal.SIGTERM, marks=pytest.mark.slow), (DEAF, signal.SIGTERM)],
 )
 def test_ctrl_c_keeps_what_is_done(tmp_path: Path, jobs: int, program: str, sent: signal.Signals) -> None:
     """A terminal sends Ctrl-C to all processes, `kill` sends SIGTERM to one, which a shell may have

@@ -124,7 +124,7 @@ def test_lines_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_packed_stream_of_equal_texts(tmp_path: Path) -> None:
-    table = pa.table({"a": pa.array(["x"]).take(pa.array(np.zeros(30_000_000, np.int8))), "label": np.zeros(30_000_000, np.int8)})
+    table = pa.table({"a": pa.array(["x"]).take(pa.array(np.zeros(15_000_000, np.int8))), "label": np.zeros(15_000_000, np.int8)})
     with pa.ipc.new_stream(tmp_path / "texts.arrow", table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
         stream.write_table(table)
     with pytest.raises(RecordError, match=r"texts.arrow: .*cannot be read"):

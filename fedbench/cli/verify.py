@@ -63,9 +63,9 @@ def command(
     """Run a record again and say whether the result is the same.
 
     It is identical, within tolerance, or differs; the first field that does is named. Exit 1 unless
-    all are identical, or with --tolerant within tolerance; 2 if one cannot be run again here, or
-    with --skip-missing-data if none can. Example: fedbench verify
-    runs/digits-demo/fedbuff/0123456789abcdef
+    all are identical, or with --tolerant within tolerance, and no algorithm of a file computes more
+    than it declares; 2 if one cannot be run again here, or with --skip-missing-data if none can.
+    Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
     """
     places = _chosen([one for place in record for one in _in(place)], run)
     if sample is not None:
@@ -163,7 +163,7 @@ def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
     _show(place, result, count, as_json=wish.as_json)
     is_tolerated = record.meta["provenance"]["trainer"] in wish.tolerated
     accepted = ("identical", "within tolerance") if is_tolerated else ("identical",)
-    return result["verdict"], int(result["verdict"] not in accepted)
+    return result["verdict"], int(result["verdict"] not in accepted or bool(result["undeclared"]))
 
 
 def _show(place: Place, result: dict[str, Any], count: str = "", *, as_json: bool) -> None:
@@ -171,4 +171,7 @@ def _show(place: Place, result: dict[str, Any], count: str = "", *, as_json: boo
         return print_json({"record": place.name, **result})
     field = result.get("first_difference")
     more = f" (first in {field})" if field else f": {result['message']}" if "message" in result else ""
+    more += "".join(f", but for {one}, which it does not have" for one in result.get("not_compared", ()))
+    more += "".join(f"; {one}" for one in result.get("undeclared", ()))
+    more += "; its code was not confined, which this system cannot do" if result.get("confined") is False else ""
     return say(f"{count}{place.name}: {result['verdict']}{more}")

@@ -15,13 +15,19 @@ from fedbench.engine.isolation.find import isolated
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.choose import CPU
-from fedbench.errors import RecordError
+from fedbench.errors import FedbenchError, PluginError, RecordError
+from fedbench.foreign import named
 from fedbench.kernels import build_info
-from fedbench.results.record import Record
+from fedbench.results.record import SERVER_CURVE, Record
 
 
 def verify(
-    record: Record, options: RunOptions | None = None, progress: Progress | None = None, algorithm: str | None = None
+    record: Record,
+    options: RunOptions | None = None,
+    progress: Progress | None = None,
+    algorithm: str | None = None,
+    *,
+    only_confined: bool = False,
 ) -> dict[str, Any]:
     """Runs a record's specification again and returns how the two records compare.
 
@@ -37,21 +43,24 @@ def verify(
     `clients_at_work` is how many clients may work at a time under the algorithm's policy.
     `confined` is whether a plug-in could reach nothing but its own folder; None if the algorithm is
     built in. `undeclared` has sentences on what a plug-in computed and does not declare.
+    `not_compared` names what the record lacks, since it was not counted when it was made.
 
     Args:
         record: the record.
         options: how the run is computed; trainer, device and instruction set are the record's.
         progress: is told of every update.
         algorithm: file.py:Class, where the record's own is neither built in nor an entry point.
+        only_confined: whether the code of a plug-in runs only if the system can confine it.
 
     Raises:
         RecordError: if the algorithm cannot be found or is another one.
+        PluginError: if a plug-in fails.
     """
-    with again_as_recorded(record.meta["spec"], algorithm) as spec:
+    with again_as_recorded(record.meta["spec"], algorithm, only_confined=only_confined) as spec:
         if spec.run_id != record.run_id:
             raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
         run = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress)
-        again = run.record()
+        again = _made(run)
         at_work = run.setup.dispatch.at_a_time(run.setup.scenario.clients)
         plugin = spec.algorithm if isinstance(spec.algorithm, Isolated) else None
         updates = None if again.meta["outcome"]["ended_by"] == "target" else again.meta["ledger"]["updates"]
@@ -66,6 +75,7 @@ def verify(
         "got": again.meta["digests"],
         "clients_at_work": at_work,
         "confined": None if plugin is None else plugin.process.confined,
+        "not_compared": ["the server's work"] if SERVER_CURVE in again.curves and SERVER_CURVE not in record.curves else [],
         "undeclared": []
         if plugin is None
         else list(plugin.measured.undeclared(work, run.setup.server.work, run.setup.dispatch, updates)),
@@ -73,8 +83,22 @@ def verify(
     }
 
 
+def _made(run: Run) -> Record:
+    """Returns the record of a run. What a plug-in gives may make anything fail."""
+    try:
+        return run.record()
+    except (FedbenchError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if not isinstance(run.spec.algorithm, Isolated):
+            raise
+        raise PluginError(f"algorithm {run.spec.algorithm.name}: what it gives made the run fail: {named(error)}") from error
+
+
 @contextlib.contextmanager
-def again_as_recorded(content: Mapping[str, Any], algorithm: str | None = None) -> Iterator[RunSpec]:
+def again_as_recorded(
+    content: Mapping[str, Any], algorithm: str | None = None, *, only_confined: bool = False
+) -> Iterator[RunSpec]:
     """Yields the specification in a record's `spec`. An algorithm that is not built in runs in a
     process of its own meanwhile, which has no say in what is computed and compared here.
 
@@ -87,7 +111,7 @@ def again_as_recorded(content: Mapping[str, Any], algorithm: str | None = None) 
     if not origin and algorithm is None:
         yield RunSpec.from_dict(content)
         return
-    with isolated(content["algorithm"]["name"], origin, algorithm) as cls:
+    with isolated(content["algorithm"]["name"], origin, algorithm, only_confined=only_confined) as cls:
         yield RunSpec.from_dict(content, cls)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fedbench import foreign
-from fedbench.engine.run import Run
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.results.archive import RUNS
@@ -76,18 +76,21 @@ def _all(report: Report, several: Sequence[Record], folder: Path, sample: int, d
 def _again(record: Record, manifest: Manifest, folder: Path) -> Found:
     """Returns what became of a record."""
     name, own = named(record), manifest.plugins.get(record.meta["spec"]["algorithm"]["name"])
+    # A plugin whose methods talk to each other behind the engine's back depends on which jobs run
+    # together: one by one here.
+    options = RunOptions(wave_size=1) if record.meta["spec"]["algorithm"].get("origin") else None
     try:
-        found = verify(record, algorithm=None if own is None else f"{folder / own.file}:{own.class_}")
+        place = None if own is None else f"{folder / own.file}:{own.class_}"
+        found = verify(record, options, algorithm=place, only_confined=True)
     except UsageError as error:
         return Again(record.run_id, name, "not run"), [], [Finding(RUNS, f"{name}: cannot be run again here: {error}")]
     except (Exception, SystemExit) as error:  # a stranger's numbers may lead anywhere; other records go on
         failed = Finding(RUNS, f"{name}: run again, it failed: {foreign.described(error)[0]}")
         return Again(record.run_id, name, "differs"), [failed], []
     one = Again(record.run_id, name, found["verdict"], found["first_difference"])
-    faults, questions = list(_too_many_at_work(record, found["clients_at_work"])), []
+    faults, questions = list(_too_many_at_work(record, found["clients_at_work"])), list[Finding]()
     faults += [Finding(RUNS, f"{name}: {text}") for text in found["undeclared"]]
-    if found["confined"] is False:
-        questions.append(Finding(RUNS, f"{name}: this system cannot confine a plugin, so its run proves nothing"))
+    faults += [Finding(RUNS, f"{name}: it lacks {text}, which a run has") for text in found["not_compared"]]
     if one.verdict != "identical":
         digests = " and ".join(str(found[which].get("result")) for which in ("recorded", "got"))
         differs = Finding(

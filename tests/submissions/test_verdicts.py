@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import fedbench as fb
 from fedbench.engine.isolation import confine
+from fedbench.engine.verify import verify
 from fedbench.results import archive
-from fedbench.results.record import Record, result_digest, run_id
+from fedbench.results.record import SERVER_CURVE, SERVER_LEDGER, Record, result_digest, run_id
 from fedbench.results.store import Store
 from fedbench.submissions.check import Report, check
 from fedbench.submissions.folder import TRIALS, TUNED
@@ -28,6 +30,8 @@ from fedbench.suites import campaign, tuned
 from tests.engine.isolation.plugins import ATTACKS
 from tests.submissions.conftest import POINT, WORDS, Made
 from tests.submissions.tampering import changed, parquet, records, repacked, reseal, said, written
+
+SMALL = ["clients=6", "budget.seconds=2", "local.steps=2", "task.model=softmax"]
 
 
 def sealed(record: Record, change: Callable[[dict[str, Any], dict[str, Any]], Any]) -> Record:
@@ -139,14 +143,24 @@ def test_a_plugin_that_does_not_declare_what_it_computes(alone: Path, monkeypatc
     assert all("traced seed" in one.line and "gradient_work: too little" in one.line for one in report.faults)
 
 
-def test_where_a_plugin_cannot_be_confined_its_run_proves_nothing(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "fedbench.engine.isolation.process.Process.confined", property(lambda _: False, lambda *_: None), raising=False
-    )
+def test_where_a_plugin_cannot_be_confined_it_is_not_run(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    confined = property(lambda _: False, lambda *_: None)
+    monkeypatch.setattr("fedbench.engine.isolation.process.Process.confined", confined, raising=False)
     report = judged(alone)
+    assert {one.verdict for one in report.again} == {"not run"}
     assert report.validity is Validity.CHECKED
     assert len(report.open) == 3
-    assert all("this system cannot confine a plugin, so its run proves nothing" in one.line for one in report.open)
+    assert all("this system cannot confine a plugin" in one.line for one in report.open)
+
+
+def test_methods_that_talk_behind_the_engine_depend_on_its_waves(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a plugin's records are run again with one job at a time."""
+    waves = []
+    monkeypatch.setattr(
+        "fedbench.submissions.rerun.verify", lambda record, options, **_: waves.append(options.wave_size) or 1 / 0
+    )
+    judged(alone)
+    assert waves == [1, 1, 1]
 
 
 # ---- forgeries that no digest shows ----
@@ -309,6 +323,17 @@ def test_too_few_trials_keep_it_from_the_last_rung(made: Made, copy: Path) -> No
     assert replace(report, again=tuple(fewer)).validity is Validity.CHECKED
 
 
+def test_a_record_without_its_servers_work_is_a_fault() -> None:
+    """It is not in the digest of the result, which older records have without it."""
+    (record,) = fb.run("digits-demo", "fedecho[buffer_size=2]", overrides=[*SMALL, "public.size=50"])
+    assert verify(record)["not_compared"] == []
+    meta, curves = copies.deepcopy(record.meta), dict(record.curves)
+    del meta["digests"]["server"], curves[SERVER_CURVE]
+    meta["ledger"] = {key: value for key, value in meta["ledger"].items() if key not in SERVER_LEDGER}
+    result = verify(Record(meta, curves))
+    assert (result["verdict"], result["not_compared"]) == ("identical", ["the server's work"])
+
+
 # ---- entry points ----
 
 
@@ -323,6 +348,7 @@ def test_a_plugin_does_not_write_beside_its_records(alone: Path) -> None:
     before = {one.name: one.read_bytes() for one in alone.iterdir()}
     with_plugin(alone, f"open({str(alone / 'submission.yaml')!r}, 'w').write('')\n")
     report = judged(alone)
-    assert any("PermissionError" in one.line for one in report.faults)
+    assert any("PermissionError" in one.line for one in report.open)
+    assert report.validity is Validity.CHECKED
     assert {one.name for one in alone.iterdir()} == set(before)
     said(alone, "title", "still a submission")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fedbench.engine.isolation.measured import Measured
 from fedbench.engine.isolation.process import Process
-from fedbench.errors import PluginError
+from fedbench.errors import PluginError, UsageError
 from fedbench.origins import Elsewhere
 from fedbench.protocols import Pullback, Tools
 from fedbench.types import (
@@ -34,6 +34,9 @@ from fedbench.types import (
     Work,
 )
 
+MOST_PER_CLIENT = 100  # times the clients: jobs at a time, of an update, of a cohort
+MOST_ROWS = 1 << 22
+DRAWS = ("words", "uniform", "normal", "exponential", "below", "permutation")
 COLUMNS = ("clients", "steps", "base", "staleness", "n", "p", "first")
 
 
@@ -72,7 +75,17 @@ class Isolated(Elsewhere):
         return self.__dict__["terms"]  # type: ignore[no-any-return]
 
     def dispatch(self, info: Info) -> Dispatch:
-        return self._declares("dispatch", Dispatch, info)  # type: ignore[no-any-return]
+        policy: Dispatch = self._declares("dispatch", Dispatch, info)
+        if policy.prelude not in (False, True, "every_round"):
+            raise PluginError(
+                f"algorithm {self.name}: dispatch: prelude must be False, True or 'every_round', got {policy.prelude!r:.80}"
+            )
+        for name in ("cohort_size", "concurrency", "over_selection", "buffer_size"):
+            if (number := getattr(policy, name, 0)) > MOST_PER_CLIENT * info.clients:
+                raise PluginError(
+                    f"algorithm {self.name}: dispatch: {name} {number!r:.40} is over {MOST_PER_CLIENT} times the clients"
+                )
+        return policy
 
     def traffic(self, info: Info) -> Traffic:
         return self._declares("traffic", Traffic, info)  # type: ignore[no-any-return]
@@ -87,15 +100,21 @@ class Isolated(Elsewhere):
         return self._declares("server_memory", ServerMemory, info)  # type: ignore[no-any-return]
 
     def _declares(self, what: str, kind: type[Any], info: Info) -> Any:
-        return self._called("declares", kind, what, info.clients, answers=_known(info))
+        """Returns what the plug-in declares. It is asked once, so that it says the same to clock,
+        ledger and judge."""
+        said: dict[str, Any] = self.__dict__.setdefault("said", {})
+        if what not in said:
+            said[what] = self._called("declares", kind, what, info.clients, answers=_known(info))
+        return said[what]
 
     def init(self, x0: Vector, tools: Tools) -> State:
-        x, remembers = self._called("init", (np.ndarray, bool), x0, tools.info.clients, answers=self._lent(tools, "init"))
+        x, remembers = self._called("init", (np.ndarray, bool), x0, tools.info.clients, answers=self._lent(tools, first=True))
+        self.measured.updated()
         return Mirrored(self.process, x=x, **{"memory": _Rows(self.process)} if remembers else {})
 
     def broadcast(self, state: State, tools: Tools) -> Message:
-        number, x = self._called("broadcast", (int, np.ndarray), answers=self._lent(tools, "broadcast"))
-        message = _Numbered(number, x=x)
+        number, x = self._called("broadcast", (int, np.ndarray | None), answers=self._lent(tools))
+        message = _Numbered(number, x)
         weakref.finalize(message, self.process.release, number)
         return message
 
@@ -113,25 +132,33 @@ class Isolated(Elsewhere):
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         writes = "memory" in state and state.memory.writeable
-        lent = {**self._lent(tools, "step"), "base_x": batch.base_x}
+        lent = {**self._lent(tools), "base_x": batch.base_x}
         state.x = self._called("step", np.ndarray, *_columns(batch), writes, answers=lent)
+        self.measured.updated()
 
     def entry_weights(self, batch: Batch, info: Info) -> Weights:
         lent = {**_known(info), "base_x": batch.base_x}
         return self._called("entry_weights", np.ndarray, *_columns(batch), answers=lent)  # type: ignore[no-any-return]
 
     def select(self, state: State, available: npt.NDArray[np.int32], round: int, tools: Any) -> Any:
-        draws = {name: getattr(tools.random, name) for name in ("uniform", "normal", "below", "permutation")}
+        draws = {name: getattr(tools.random, name) for name in DRAWS}
         return self.process.call("select", available, round, answers=_known(tools.info) | draws)
 
-    def _lent(self, tools: Tools, place: str) -> dict[str, Any]:
-        """Returns the answers to what the plug-in may ask of the engine's tools in one of its
-        methods."""
+    def _lent(self, tools: Tools, *, first: bool = False) -> dict[str, Any]:
+        """Returns the answers to what the plug-in may ask of the engine's tools. `first` is what it
+        asks before the first update."""
         last: list[Pullback] = []
 
         def gradient(client: int, x: Vector) -> Vector:
-            self.measured.gradients_in.add(place)
+            self.measured.gradient(client, first=first)
             return next(iter(tools.gradients([client], x)))
+
+        def public_batches(version: int, size: int, steps: int | None) -> list[npt.NDArray[np.int64]]:
+            if steps is not None and steps * max(size, 1) > MOST_ROWS:
+                raise UsageError(
+                    f"public_batches: expected at most {MOST_ROWS:,} rows at a time, got {steps:,} steps of {size:,}"
+                )
+            return list(tools.public_batches(version, size, steps))
 
         def public_logits(x: Vector, rows: npt.NDArray[np.int64], training: bool) -> Any:
             logits, pull = tools.public_logits(x, rows, training=training)
@@ -145,7 +172,7 @@ class Isolated(Elsewhere):
             **_known(tools.info),
             "public_shape": lambda: tools.public_shape,
             "gradient": gradient,
-            "public_batches": lambda version, size, steps: list(tools.public_batches(version, size, steps)),
+            "public_batches": public_batches,
             "public_logits": public_logits,
             "pullback": pullback,
         }
@@ -170,12 +197,13 @@ class _Numbered(Message):
 
     __slots__ = ("number",)
 
-    def __init__(self, number: int, x: Vector) -> None:
-        super().__init__(x=x)
+    def __init__(self, number: int, x: Vector | None) -> None:
+        super().__init__(**{} if x is None else {"x": x})
         object.__setattr__(self, "number", number)
 
     def frozen(self) -> Message:
-        self.x.flags.writeable = False
+        if "x" in self:
+            self.x.flags.writeable = False
         return self
 
 

@@ -28,7 +28,10 @@ def main() -> None:
     """Gives its rights up, reads which algorithm it is about, and answers until nobody asks."""
     channel, folder = socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2])
     libraries = {*SYSTEM, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(Path(__file__).parents[2])}
-    confined = confine.confine([Path(one) for one in [*libraries, *sys.argv[3:]]], folder)
+    examples = {
+        Path(sysconfig.get_path(kind)) / "sklearn" / "datasets" / "data" for kind in ("purelib", "platlib")
+    }  # with test sets
+    confined = confine.confine([Path(one) for one in [*libraries, *sys.argv[3:]]], folder, examples)
     # Imported here, since a thread that a library starts before would keep its rights.
     from fedbench.engine.isolation import wire
 
@@ -43,7 +46,15 @@ def main() -> None:
             answer = {"done": getattr(served, name)(*arguments)}
             wire.send(channel, answer)
         except BaseException as error:  # a stranger's code may raise anything
-            wire.send(channel, {"failed": _described(error)})
+            refused = any(isinstance(one, PermissionError | wire.UnsendableError) for one in _causes(error))
+            wire.send(channel, {"failed": _described(error), "confined": refused})
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yields the error and what led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _described(error: BaseException) -> str:
@@ -135,11 +146,11 @@ class Served:
         return [self._state.x, "memory" in self._state]
 
     def broadcast(self) -> list[Any]:
-        """Returns the number of a new message, and its model."""
+        """Returns the number of a new message, and its model if it has one."""
         message = self._algorithm.broadcast(self._state, _Tools(self)).frozen()
         self._next += 1
         self._messages[self._next] = message
-        return [self._next, message.x]
+        return [self._next, message.x if "x" in message else None]
 
     def release(self, numbers: list[int]) -> None:
         """Forgets messages."""
@@ -240,8 +251,8 @@ class _Random:
     def __init__(self, served: Served) -> None:
         self._served = served
 
-    def __getattr__(self, name: str) -> Callable[[int], Any]:
-        return lambda count: self._served._ask(name, count)
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *count, **named: self._served._ask(name, *count, *named.values())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 from fedbench import origins
 from fedbench.engine.isolation.algorithm import Isolated
 from fedbench.engine.isolation.measured import Measured
-from fedbench.engine.isolation.process import Process
+from fedbench.engine.isolation.process import ConfinedError, Process
 from fedbench.errors import OriginError, PluginError, UsageError
 from fedbench.protocols import Algorithm
 from fedbench.registry import ALGORITHMS
@@ -25,7 +25,7 @@ NEEDED = {name for name in vars(Isolated) if name.startswith("_")} | {
 
 
 @contextlib.contextmanager
-def isolated(name: str, where: Mapping[str, str], given: str | None) -> Iterator[type[Isolated]]:
+def isolated(name: str, where: Mapping[str, str], given: str | None, *, only_confined: bool = False) -> Iterator[type[Isolated]]:
     """Yields the class of a record's algorithm, whose code runs in another process until the end of
     the block.
 
@@ -33,16 +33,22 @@ def isolated(name: str, where: Mapping[str, str], given: str | None) -> Iterator
         name: the algorithm's name in the record.
         where: the record's `origin`.
         given: the user's `path/to/mine.py:MyAlgorithm`; None for an entry point.
+        only_confined: whether its code runs only if the system can confine it.
 
     Raises:
         OriginError: the algorithm is not here, or is another one.
         PluginError: its code fails.
+        ConfinedError: the system cannot confine it, or it wants what it must not do.
     """
     with tempfile.TemporaryDirectory(prefix="fedbench-plugin-") as temporary:
         folder = Path(temporary).resolve()
         place, origin, readable = _in_file(given, where, folder) if given is not None else _installed(name, where)
         process = Process(name, folder, readable)
         try:
+            if only_confined and not process.confined:
+                raise ConfinedError(
+                    f"algorithm {name:.80}: this system cannot confine a plugin, which takes Linux 6.2 with Landlock and seccomp"
+                )
             declared = process.call("load", place, sys.path)
             yield _class(process, name, declared, origin)
         finally:

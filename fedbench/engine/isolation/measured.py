@@ -4,6 +4,7 @@ is."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -16,14 +17,19 @@ class Measured:
     """What was asked for.
 
     per_step, full: the gradients of a job by its local rule.
-    gradients_in: the methods of the server that asked for full gradients of clients.
-    passes: forward passes of an example at the server, as which gradients count too.
+    before, in_update: how often the full gradient of one client was asked for, at the most: in
+    `init`, and for one update.
+    passes: forward passes of an example at the server, as which gradients count too: those of
+    `own`, running, after every update, and those of `jobs`, whose logits the server computes.
     """
 
     per_step: int = 1
     full: int = 0
-    gradients_in: set[str] = field(default_factory=set)
-    passes: int = 0
+    before: int = 0
+    in_update: int = 0
+    own: list[int] = field(default_factory=lambda: [0])
+    jobs: int = 0
+    _clients: Counter[int] = field(default_factory=Counter)
 
     def rule(self, rule: LocalRule) -> LocalRule:
         """Notes what a local rule asks for, and returns it."""
@@ -33,20 +39,33 @@ class Measured:
 
     def reply(self, work: Work) -> None:
         """Notes the logits that the server computed for a job."""
-        self.passes += len(work.by_products.get("public_logits", ()))
+        self.jobs += len(work.by_products.get("public_logits", ()))
+
+    def gradient(self, client: int, *, first: bool) -> None:
+        """Notes a full gradient of a client, before the first update or later."""
+        self._clients[client] += 1
+        most = self._clients[client]
+        self.before, self.in_update = (
+            (max(self.before, most), self.in_update) if first else (self.before, max(self.in_update, most))
+        )
 
     def pulled(self, pullback: Pullback, examples: int) -> Pullback:
         """Notes a forward pass of so many examples, and the gradients for which it is used."""
-        self.passes += examples
+        self.own[-1] += examples
         first = True
 
         def noted(dlogits: Logits) -> Vector:
             nonlocal first
-            self.passes += examples * (PASSES_OF_A_GRADIENT - first)
+            self.own[-1] += examples * (PASSES_OF_A_GRADIENT - first)
             first = False
             return pullback(dlogits)
 
         return noted
+
+    def updated(self) -> None:
+        """Notes that an update, or `init`, has ended."""
+        self._clients.clear()
+        self.own.append(self.own[-1])
 
     def undeclared(self, work: GradientWork, server: ServerWork, dispatch: Dispatch, updates: int | None) -> Iterator[str]:
         """Yields a sentence for everything that is more than was declared, in a run of so many
@@ -56,8 +75,19 @@ class Measured:
                 f"gradient_work: declares {work.per_step} a step and {work.full} full, its local rule asks for {self.per_step} and "
                 f"{self.full}"
             )
-        charged = {"every_round": {"init", "broadcast", "step"}, True: {"init"}, False: set()}[dispatch.prelude]
-        if more := sorted(self.gradients_in - charged):
-            yield f"dispatch: declares prelude={dispatch.prelude!r}, {' and '.join(more)} asked for full gradients of clients"
-        if updates is not None and self.passes > (says := server.first_passes + updates * server.passes):
-            yield f"server_work: declares {says:,} forward passes of an example in {updates:,} updates, the server computed {self.passes:,}"
+        before, later = {"every_round": (1, 1), True: (1, 0), False: (0, 0)}[dispatch.prelude]
+        if self.before > before or self.in_update > later:
+            yield (
+                f"dispatch: declares prelude={dispatch.prelude!r}, of one client {self.before} full gradients were asked for before the "
+                f"first update, and up to {self.in_update} in an update"
+            )
+        allowed = [server.first_passes + update * server.passes for update in range(len(self.own))]
+        over = next((update for update, (does, says) in enumerate(zip(self.own, allowed, strict=True)) if does > says), None)
+        if over is not None:
+            yield _more(allowed[over], over, self.own[over])
+        elif updates is not None and self.own[-1] + self.jobs > (says := server.first_passes + updates * server.passes):
+            yield _more(says, updates, self.own[-1] + self.jobs)
+
+
+def _more(says: int, updates: int, does: int) -> str:
+    return f"server_work: declares {says:,} forward passes of an example in {updates:,} updates, the server computed {does:,}"

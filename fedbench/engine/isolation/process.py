@@ -9,19 +9,24 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fedbench.engine.isolation import wire
-from fedbench.errors import FedbenchError, PluginError
+from fedbench.errors import FedbenchError, PluginError, UsageError
 
 ANSWER_SECONDS = 600.0
-"""How long one method of a plug-in may take."""
+"""How long one method of a plug-in may take, with all that it asks for."""
 LONGEST = 2000  # characters of a message
 PASSED_ON = re.compile(r"PATH|LANG|LC_\w+|(OMP|OPENBLAS|MKL)_\w+|FEDBENCH_ISA")
 """The variables of the environment that the other process gets: none holds a secret, and numpy has
 as many threads there as here."""
+
+
+class ConfinedError(UsageError):
+    """A plug-in wants what its process cannot do. It may be honest all the same."""
 
 
 class Process:
@@ -31,7 +36,6 @@ class Process:
     def __init__(self, name: str, folder: Path, readable: Sequence[Path] = ()) -> None:
         self.name = name
         self._channel, theirs = socket.socketpair()
-        self._channel.settimeout(ANSWER_SECONDS)
         command = [sys.executable, "-I", "-B", "-m", "fedbench.engine.isolation.child", str(theirs.fileno()), str(folder)]
         passed = {key: value for key, value in os.environ.items() if PASSED_ON.fullmatch(key)}
         self._process = subprocess.Popen(
@@ -47,7 +51,7 @@ class Process:
         theirs.close()
         self._released: list[int] = []
         try:
-            self.confined = self._received() is True
+            self.confined = self._received(time.monotonic() + ANSWER_SECONDS) is True
         except PluginError:
             self.close()
             raise
@@ -56,9 +60,9 @@ class Process:
         """Lets the plug-in forget a message, before its next call."""
         self._released.append(message)
 
-    def _received(self) -> Any:
+    def _received(self, until: float) -> Any:
         try:
-            return wire.receive(self._channel)
+            return wire.receive(self._channel, until)
         except wire.WireError as error:
             raise PluginError(f"algorithm {self.name}: its process gave no answer that can be read: {error}") from None
 
@@ -68,16 +72,18 @@ class Process:
         if self._released:
             released, self._released = self._released, []
             self.call("release", released)
+        until = time.monotonic() + ANSWER_SECONDS
         try:
             wire.send(self._channel, [method, list(arguments)])
-            while "asks" in (answer := self._mapping(self._received())):
+            while "asks" in (answer := self._mapping(self._received(until))):
                 name, asked = answer["asks"]
                 wire.send(self._channel, self._answer((answers or {}).get(name), name, asked))
         except (OSError, ValueError, TypeError) as error:
             raise PluginError(f"algorithm {self.name}: {method}: its process ended, or asks what it must not: {error}") from None
         if "done" not in answer:
             what, *code = f"{answer.get('failed')!s:.{LONGEST}}".split("\n", 1)
-            raise PluginError(f"algorithm {self.name}: {method}: {what}", *code)
+            kind = ConfinedError if answer.get("confined") is True else PluginError
+            raise kind(f"algorithm {self.name}: {method}: {what}", *code)
         return answer["done"]
 
     def _mapping(self, answer: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import socket
 import struct
 from json import dumps, loads  # by name, since a plug-in may have replaced what is in the modules
 from math import prod
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,23 @@ from numpy import asarray, ascontiguousarray, dtype, empty, uint8
 from fedbench import types
 
 HEAD = struct.Struct(">QQ")
-LARGEST_JSON, LARGEST_ARRAYS = 64 << 20, 8 << 30  # bytes
-DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"}
+LARGEST_JSON, LARGEST_ARRAYS = 16 << 20, 1 << 30  # bytes
+DTYPES = {
+    "bool",
+    "complex64",
+    "complex128",
+    "float16",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+}
 KINDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
@@ -35,9 +51,13 @@ class WireError(Exception):
     """The other side sent what is no message, or nothing any more."""
 
 
+class UnsendableError(TypeError):
+    """A value has a kind that messages do not have."""
+
+
 def send(channel: socket.socket, value: Any) -> None:
-    """Sends a value. TypeError if it holds anything but arrays, the KINDS, numbers, text, None, and
-    lists, tuples and dicts of them."""
+    """Sends a value. UnsendableError if it holds anything but arrays, the KINDS, numbers, text,
+    None, and lists, tuples and dicts of them."""
     arrays: Arrays = []
     tree = _packed(value, arrays)
     outlines = [[array.dtype.name, list(array.shape)] for array in arrays]
@@ -47,42 +67,45 @@ def send(channel: socket.socket, value: Any) -> None:
         channel.sendall(ascontiguousarray(array).reshape(-1).view(uint8).data)
 
 
-def receive(channel: socket.socket) -> Any:
-    """Returns the value that was sent; its arrays are writeable. Raises WireError."""
-    length, size = HEAD.unpack(_read(channel, HEAD.size))
+def receive(channel: socket.socket, until: float | None = None) -> Any:
+    """Returns the value that was sent; its arrays are writeable. Raises WireError, also if it has
+    not come whole at the time `until` of the monotonic clock."""
+    length, size = HEAD.unpack(_read(channel, HEAD.size, until))
     if length > LARGEST_JSON or size > LARGEST_ARRAYS:
         raise WireError(f"a message of {length + size:,} bytes is too long")
-    text = _read(channel, length)
+    text = _read(channel, length, until)
     try:
         tree, outlines = loads(text)
         if any(kind not in DTYPES or not all(type(n) is int and n >= 0 for n in shape) for kind, shape in outlines):
             raise WireError("an array of it is none")
         if sum(prod(shape) * dtype(kind).itemsize for kind, shape in outlines) != size:
             raise WireError("its arrays are longer or shorter than it says")
-        arrays = [_array(channel, kind, shape) for kind, shape in outlines]
+        arrays = [_array(channel, kind, shape, until) for kind, shape in outlines]
         return _unpacked(tree, arrays)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, MemoryError) as error:
         raise WireError(f"{type(error).__name__}: {error}") from None
 
 
-def _array(channel: socket.socket, kind: str, shape: list[int]) -> np.ndarray[Any, Any]:
+def _array(channel: socket.socket, kind: str, shape: list[int], until: float | None) -> np.ndarray[Any, Any]:
     array = empty(shape, kind)
-    _fill(channel, array.reshape(-1).view(uint8).data)
+    _fill(channel, array.reshape(-1).view(uint8).data, until)
     return array
 
 
-def _read(channel: socket.socket, count: int) -> bytes:
+def _read(channel: socket.socket, count: int, until: float | None) -> bytes:
     found = bytearray(count)
-    _fill(channel, memoryview(found))
+    _fill(channel, memoryview(found), until)
     return bytes(found)
 
 
-def _fill(channel: socket.socket, place: memoryview) -> None:
+def _fill(channel: socket.socket, place: memoryview, until: float | None) -> None:
     while place:
+        if until is not None:
+            channel.settimeout(max(until - monotonic(), 1e-3))
         try:
             count = channel.recv_into(place)
         except TimeoutError:
-            raise WireError(f"no answer within {channel.gettimeout():g} s") from None
+            raise WireError("no answer in time") from None
         except OSError as error:
             raise WireError(str(error.strerror)) from None
         if count == 0:
@@ -92,13 +115,14 @@ def _fill(channel: socket.socket, place: memoryview) -> None:
 
 def _packed(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, np.ndarray | np.generic) and value.dtype.name in DTYPES:
-        arrays.append(asarray(value))
+        arrays.append(asarray(value).astype(value.dtype.newbyteorder("="), copy=False))
         return {"array" if isinstance(value, np.ndarray) else "scalar": len(arrays) - 1}
-    if KINDS.get(type(value).__name__) is type(value):
-        names = getattr(value, "_fields", None) or [field.name for field in dataclasses.fields(value)]
-        return {type(value).__name__: {name: _packed(getattr(value, name), arrays) for name in names}}
-    if isinstance(value, list | tuple):
-        return {"list" if isinstance(value, list) else "tuple": [_packed(part, arrays) for part in value]}
+    kind = next((one for one in type(value).__mro__ if KINDS.get(one.__name__) is one), None)
+    if kind is not None:
+        names = getattr(kind, "_fields", None) or [field.name for field in dataclasses.fields(kind)]
+        return {kind.__name__: {name: _packed(getattr(value, name), arrays) for name in names}}
+    if isinstance(value, list | tuple | range):
+        return {"tuple" if isinstance(value, tuple) else "list": [_packed(part, arrays) for part in value]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: _packed(part, arrays) for key, part in value.items()}}
     if value is None or isinstance(value, bool | int | float | str):

@@ -28,6 +28,15 @@ REFUSED = {
     "linking": "os.link(sys.argv[1] + '/given/text', sys.argv[1] + '/own/link')",
     "memory of its parent": "open(f'/proc/{int(sys.argv[3])}/mem', 'r+b')",
     "a signal to its parent": "os.kill(int(sys.argv[3]), 0)",
+    "another mode": "os.chmod(sys.argv[1] + '/text', 0o777)",
+    "another time": "os.utime(sys.argv[1] + '/text')",
+    "another owner": "os.chown(sys.argv[1] + '/text', 1, 1)",
+    "an attribute": "os.setxattr(sys.argv[1] + '/text', 'user.x', b'1')",
+    "a folder in its folder": "os.mkdir(sys.argv[1] + '/own/new')",
+    "a link in its folder": "os.symlink(sys.argv[1], sys.argv[1] + '/own/new')",
+    "a pipe in its folder": "os.mkfifo(sys.argv[1] + '/own/new')",
+    "a socket": "socket.socket(socket.AF_UNIX)",
+    "what is hidden": "open(sys.argv[1] + '/given/hidden/text').read()",
     "the network": "socket.create_connection(('127.0.0.1', int(sys.argv[2])), 2)",
 }
 
@@ -36,7 +45,8 @@ def tried(folder: Path, code: str, port: int = 1) -> tuple[int, str]:
     program = (
         "import os, socket, sys\nfrom pathlib import Path\nfrom fedbench.engine.isolation.confine import confine\n"
         "folder = Path(sys.argv[1])\n"
-        "assert confine([folder / 'given', Path(sys.prefix), Path(sys.base_prefix), Path('/usr'), Path('/lib')], folder / 'own')\n"
+        "libraries = [Path(sys.prefix), Path(sys.base_prefix), Path('/usr'), Path('/lib')]\n"
+        "assert confine([folder / 'given', *libraries], folder / 'own', [folder / 'given' / 'hidden'])\n"
         f"{code}\nprint('done', flush=True)\n"
     )
     command = [sys.executable, "-c", program, str(folder), str(port), str(os.getpid())]
@@ -49,7 +59,9 @@ def _folder(tmp_path: Path) -> Path:
     for name in ("given", "own"):
         (tmp_path / name).mkdir()
     (tmp_path / "text").write_text("x")
-    (tmp_path / "given" / "text").write_text("x")
+    (tmp_path / "given" / "hidden").mkdir()
+    for name in ("given/text", "given/hidden/text"):
+        (tmp_path / name).write_text("x")
     return tmp_path
 
 

@@ -4,6 +4,7 @@ power."""
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import pickle
 import re
@@ -17,12 +18,13 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.isolation import confine
-from fedbench.engine.isolation.process import Process
+from fedbench.engine.isolation import process as processes
+from fedbench.engine.isolation.process import ConfinedError, Process
 from fedbench.engine.run import Run
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.verify import verify
 from fedbench.errors import OriginError, PluginError
-from fedbench.results.record import Record, result_digest
+from fedbench.results.record import Record, result_digest, run_id
 from fedbench.scenarios.load import load
 from tests.engine.isolation.plugins import ATTACKS, HONEST, attacking
 
@@ -87,6 +89,8 @@ def test_a_plugin_that_selects_and_weighs_by_itself(tmp_path: Path) -> None:
 
 
 GREEDY = """\
+import dataclasses
+
 import numpy as np
 
 from fedbench import registry
@@ -117,10 +121,28 @@ class Mine(registry.find("algorithm", "{base}")):
             "fedavg",
             "    def step(self, state, batch, tools):\n        super().step(state, batch, tools)\n"
             "        state.x = state.x - np.float32(0.01) * next(iter(tools.gradients([0], state.x)))",
-            "dispatch: declares prelude=False, step asked for full gradients of clients",
+            r"dispatch: declares prelude=False, of one client 0 full .* before the first update, and up to 1 in an update",
+        ),
+        (
+            "scaffold",
+            "    def init(self, x0, tools):\n        for _ in range(5):\n            list(tools.gradients([0], x0))\n"
+            "        return super().init(x0, tools)\n"
+            "    def dispatch(self, info):\n        return dataclasses.replace(super().dispatch(info), prelude=True)",
+            r"dispatch: declares prelude=True, of one client \d+ full gradients were asked for before the first update",
+        ),
+        (
+            "fedlin",
+            "    asked = 0\n    def gradient_work(self, info):\n        Mine.asked += 1\n"
+            "        return GradientWork(1, 0) if Mine.asked == 1 else GradientWork(2, 1)",
+            "gradient_work: declares 1 a step and 0 full",
+        ),
+        (
+            "fedecho",
+            "    def init(self, x0, tools):\n        tools.public_logits(x0, np.arange(10))\n        return super().init(x0, tools)",
+            "server_work: declares 0 forward passes of an example in 0 updates, the server computed 10",
         ),
     ],
-    ids=["server", "clients", "prelude"],
+    ids=["server", "clients", "prelude", "many before", "another answer", "before it is due"],
 )
 def test_a_plugin_that_computes_more_than_it_declares(tmp_path: Path, base: str, body: str, words: str) -> None:
     """Its results are its own all the same, and the clock did not charge for them."""
@@ -181,6 +203,11 @@ TALKS = "import gc, socket\nfor s in gc.get_objects():\n    if isinstance(s, soc
         ("class Mine:\n    pass", "extends fedbench.Algorithm"),
         ("import pathlib\npathlib.Path('/etc/passwd').read_text()", "PermissionError"),
         ("import pathlib, fedbench\npathlib.Path(fedbench.__file__).write_text('')", "PermissionError"),
+        ("from sklearn.datasets import load_digits\nload_digits()", "PermissionError"),
+        ("import os\nos.mkdir('nested')", "PermissionError"),
+        ("import os\nos.symlink('/etc', 'link')", "PermissionError"),
+        ("import os\nos.chmod(__file__, 0o777)", "PermissionError"),
+        ("import socket\nsocket.socket(socket.AF_UNIX)", "PermissionError"),
         (TALKS.format("b'x' * 64"), "can be read"),
         (TALKS.format("b'\\0' * 16"), "can be read"),
     ],
@@ -192,8 +219,9 @@ def test_a_plugin_that_misbehaves_gives_one_error(tmp_path: Path, body: str, wor
     file.write_text(f"{body}\n{HONEST if 'class Mine' not in body else ''}")
     record.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}  # its sum does not matter here
     begin = time.process_time()
-    with pytest.raises(PluginError, match=words) as error:
+    with pytest.raises((PluginError, ConfinedError), match=words) as error:
         verify(record, algorithm=f"{file}:Mine")
+    assert isinstance(error.value, ConfinedError) is (words == "PermissionError")
     assert len(str(error.value)) < 3000
     assert time.process_time() - begin < 5
 
@@ -240,6 +268,43 @@ def _running(folder: Path) -> int:
         except OSError:
             continue
     return found
+
+
+ENDLESS = """\
+    def step(self, state, batch, tools):
+        while os.environ["HOME"] == os.getcwd():  # where it is judged
+            {}
+        super().step(state, batch, tools)
+"""
+
+
+@pytest.mark.parametrize("what", ["tools.public_shape", "pass"])
+def test_a_method_that_does_not_end(tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it asks meanwhile or not."""
+    file = tmp_path / "plugin.py"
+    file.write_text(HONEST + ENDLESS.format(what))
+    record = made(file)
+    monkeypatch.setattr(processes, "ANSWER_SECONDS", 3.0)
+    with pytest.raises(PluginError, match="no answer in time"):
+        verify(record, algorithm=f"{file}:Mine")
+
+
+@pytest.mark.parametrize(
+    "policy", ["Rounds(select='with_replacement', cohort_size=10**9)", "Rounds(select='all', prelude='once')"]
+)
+def test_a_policy_that_is_none(tmp_path: Path, policy: str) -> None:
+    file = tmp_path / "plugin.py"
+    file.write_text(HONEST)
+    record = made(file)
+    record.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}
+    file.write_text(
+        f"{HONEST}\n    def dispatch(self, info):\n        from fedbench.types import Rounds\n        return {policy}\n"
+    )
+    spec = record.meta["spec"]
+    spec["algorithm"]["origin"]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    record.meta["run_id"] = run_id(spec["scenario_hash"], spec["algorithm"], spec["seed"])
+    with pytest.raises(PluginError, match=r"mine: dispatch: (cohort_size 1000000000 is over|prelude must be)"):
+        verify(record, algorithm=f"{file}:Mine")
 
 
 @pytest.mark.skipif(not confine.version(), reason="this kernel has no Landlock")

@@ -22,6 +22,7 @@ from fedbench.results import archive
 from fedbench.results.record import SERVER_CURVE, SERVER_LEDGER, Record, result_digest, run_id
 from fedbench.results.store import Store
 from fedbench.submissions.check import Report, check
+from fedbench.submissions.faults import Finding
 from fedbench.submissions.folder import TRIALS, TUNED
 from fedbench.submissions.make import make
 from fedbench.submissions.rerun import rerun
@@ -260,6 +261,9 @@ def test_questions_do_not_steer_the_draw_away(copy: Path, tmp_path: Path) -> Non
     assert [one.why for one in report.again] == ["asked"] * 3 + ["drawn"] * 3 + ["trial"] * 3
     assert report.validity is Validity.RE_RUN
     assert replace(report, again=tuple(one for one in report.again if one.why != "drawn")).validity is Validity.CHECKED
+    assert replace(report, questions=(*report.questions, Finding("runs.parquet", "odd"))).validity is Validity.CHECKED, (
+        "still open"
+    )
 
 
 # ---- trials ----

@@ -10,6 +10,7 @@ import pytest
 from fedbench.submissions.check import check
 from fedbench.submissions.rerun import rerun
 from fedbench.submissions.validity import Validity
+from tests.engine.isolation.plugins import confined
 from tests.submissions.conftest import NAME, Made
 
 
@@ -34,6 +35,7 @@ def test_nothing_is_executed_without_being_asked_for(made: Made, copy: Path) -> 
     assert report.validity is Validity.CHECKED, "records that could not be drawn keep it from the last rung"
 
 
+@confined
 def test_all_of_a_good_one_is_run_again(made: Made, copy: Path) -> None:
     report = rerun(check(copy), copy, 9, 0, run_plugins=True)
     assert {one.verdict for one in report.again} == {"identical"}
@@ -42,6 +44,7 @@ def test_all_of_a_good_one_is_run_again(made: Made, copy: Path) -> None:
     assert report.validity is Validity.RE_RUN
 
 
+@confined
 @pytest.mark.parametrize(("sample", "validity"), [(2, Validity.CHECKED), (3, Validity.RE_RUN)])
 def test_three_records_are_enough(made: Made, copy: Path, sample: int, validity: Validity) -> None:
     assert rerun(check(copy, apart=False), copy, sample, 1, run_plugins=True).validity is validity

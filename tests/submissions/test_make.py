@@ -17,6 +17,7 @@ from fedbench.results.store import Store
 from fedbench.submissions.check import check
 from fedbench.submissions.make import make
 from fedbench.submissions.manifest import MANIFEST, as_yaml, parse
+from tests.engine.isolation.plugins import confined
 from tests.submissions.conftest import BUILT_IN, NAME, WORDS, Made
 
 
@@ -79,6 +80,7 @@ def test_faults_leave_no_folder(made: Made, tmp_path: Path) -> None:
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@confined
 def test_the_commands_from_the_store_to_a_retraction(made: Made, tmp_path: Path) -> None:
     def fedbench(*arguments: str, code: int = 0) -> str:
         result = CliRunner().invoke(app, [*arguments])

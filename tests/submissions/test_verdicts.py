@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fedbench as fb
-from fedbench.engine.isolation import confine
 from fedbench.engine.verify import verify
 from fedbench.results import archive
 from fedbench.results.record import SERVER_CURVE, SERVER_LEDGER, Record, result_digest, run_id
@@ -28,7 +27,7 @@ from fedbench.submissions.make import make
 from fedbench.submissions.rerun import rerun
 from fedbench.submissions.validity import Validity
 from fedbench.suites import campaign, tuned
-from tests.engine.isolation.plugins import ATTACKS
+from tests.engine.isolation.plugins import ATTACKS, confined
 from tests.submissions.conftest import POINT, WORDS, Made
 from tests.submissions.tampering import changed, parquet, records, repacked, reseal, said, written
 
@@ -89,6 +88,7 @@ def with_plugin(folder: Path, code: str) -> None:
     traced(lambda one: sealed(one, lambda meta, _: meta["spec"]["algorithm"]["origin"].update(sha256=found)), folder)
 
 
+@confined
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_plugin_does_not_judge_itself(alone: Path, attack: str) -> None:
     """It attacks, and its accuracies were raised by 0.06: a fault, as without the attack."""
@@ -118,6 +118,7 @@ class Busy(registry.find("algorithm", "fedbuff")):
 """
 
 
+@confined
 def test_a_plugin_that_keeps_more_clients_at_work_than_it_says(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +138,7 @@ def test_a_plugin_that_keeps_more_clients_at_work_than_it_says(
     assert len(report.faults) == 3
 
 
+@confined
 def test_a_plugin_that_does_not_declare_what_it_computes(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedbench.engine.isolation.measured.Measured.undeclared", lambda *_: iter(["gradient_work: too little"]))
     report = judged(alone)
@@ -230,6 +232,7 @@ def test_two_seeds_with_the_same_draws_are_a_question(copy: Path, what: str) -> 
     assert judged(copy).validity is Validity.SELF_REPORTED
 
 
+@confined
 def test_an_accuracy_that_nobody_reached_is_a_question(copy: Path, tmp_path: Path) -> None:
     """Above 0.99, or above every committed run at the point; an honest one answers it."""
     several = records(copy)
@@ -247,6 +250,7 @@ def test_an_accuracy_that_nobody_reached_is_a_question(copy: Path, tmp_path: Pat
     assert any("is higher than 0.99" in one.line for one in check(copy, apart=False).questions)
 
 
+@confined
 def test_questions_do_not_steer_the_draw_away(copy: Path, tmp_path: Path) -> None:
     """Records that answer questions are run beside those that are drawn, not in their place."""
     several = records(copy)
@@ -320,6 +324,7 @@ def test_a_run_of_the_chosen_trial_is_always_among_them(made: Made, copy: Path) 
         assert first.run_id in chosen
 
 
+@confined
 def test_too_few_trials_keep_it_from_the_last_rung(made: Made, copy: Path) -> None:
     report = judged(copy)
     assert report.validity is Validity.RE_RUN
@@ -347,7 +352,7 @@ def test_another_code_of_an_entry_point_is_another_run() -> None:
     assert run_id("0" * 16, algorithm, 0) != run_id("0" * 16, other, 0)
 
 
-@pytest.mark.skipif(not confine.version(), reason="this kernel has no Landlock")
+@confined
 def test_a_plugin_does_not_write_beside_its_records(alone: Path) -> None:
     before = {one.name: one.read_bytes() for one in alone.iterdir()}
     with_plugin(alone, f"open({str(alone / 'submission.yaml')!r}, 'w').write('')\n")

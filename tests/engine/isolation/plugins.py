@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from fedbench.engine.isolation import confine
+
+confined = pytest.mark.skipif(confine.version() < confine.LEAST, reason="this system cannot confine a plugin")
 HONEST = """\
 import os
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.engine.isolation import confine
+from tests.engine.isolation.plugins import confined
 
-pytestmark = pytest.mark.skipif(not confine.version(), reason="this kernel has no Landlock")
+pytestmark = confined
 TRIES = {
     "reading what it is given": "open(sys.argv[1] + '/given/text').read()",
     "writing into its folder": "open(sys.argv[1] + '/own/text', 'w').write('x'); os.remove(sys.argv[1] + '/own/text')",

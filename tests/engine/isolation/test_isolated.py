@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from fedbench import registry
-from fedbench.engine.isolation import confine
 from fedbench.engine.isolation import process as processes
 from fedbench.engine.isolation.process import ConfinedError, Process
 from fedbench.engine.run import Run
@@ -26,7 +25,7 @@ from fedbench.engine.verify import verify
 from fedbench.errors import OriginError, PluginError
 from fedbench.results.record import Record, result_digest, run_id
 from fedbench.scenarios.load import load
-from tests.engine.isolation.plugins import ATTACKS, HONEST, attacking
+from tests.engine.isolation.plugins import ATTACKS, HONEST, attacking, confined
 
 SMALL = ["clients=12", "budget.seconds=3", "local.steps=3", "task.model=softmax", "public.size=50"]
 FEW = ("fedagrac", "fedavg", "fedecho", "ringleader", "scaffold")
@@ -194,6 +193,7 @@ def test_the_verdict_is_the_same_under_a_plugin_that_patches_what_it_can(tmp_pat
 TALKS = "import gc, socket\nfor s in gc.get_objects():\n    if isinstance(s, socket.socket):\n        s.sendall({})"
 
 
+@confined
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -307,7 +307,7 @@ def test_a_policy_that_is_none(tmp_path: Path, policy: str) -> None:
         verify(record, algorithm=f"{file}:Mine")
 
 
-@pytest.mark.skipif(not confine.version(), reason="this kernel has no Landlock")
+@confined
 def test_a_plugin_is_confined(tmp_path: Path) -> None:
     process = Process("mine", tmp_path)
     assert process.confined

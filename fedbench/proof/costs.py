@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from fedbench.engine import declared
+from fedbench.engine.passes import Passes, gradients_of
 from fedbench.kernels import TeacherMean
 from fedbench.proof.findings import expect
 from fedbench.proof.testbed import UPDATES, World
@@ -17,29 +18,6 @@ from fedbench.tables import ClientTable
 from fedbench.types import Batch, Job, LocalRule, Message, Reply, ServerMemory, State, Traffic, Vector, Work
 
 BITS_PER_VALUE = 32
-
-
-class Passes:
-    """Counts what is computed with models at the server, in examples. A forward pass from which a
-    gradient is computed is part of the gradient."""
-
-    def __init__(self) -> None:
-        self.forward = self.gradients = 0
-
-    def pulled(self, pullback: Pullback, examples: int) -> Pullback:
-        """Counts a forward pass of so many examples. Returns its pullback, whose first use turns it
-        into a gradient, and each further one is another gradient."""
-        self.forward += examples
-        uses = 0
-
-        def counted(dlogits: Logits) -> Vector:
-            nonlocal uses
-            uses += 1
-            self.forward -= examples if uses == 1 else 0
-            self.gradients += examples
-            return pullback(dlogits)
-
-        return counted
 
 
 class Asked:
@@ -97,8 +75,8 @@ class Metered:
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
         rule = self.algorithm.local(message, job, memory)
-        self.per_step = max(self.per_step, 1 if rule.anchor is None else 2)
-        self.full = max(self.full, int("full_gradient" in rule.wants))
+        asked = gradients_of(rule)
+        self.per_step, self.full = max(self.per_step, asked.per_step), max(self.full, asked.full)
         if "public_logits" in rule.wants:  # the server computes them, from the old model and the Delta
             self.looks_back = True
             self.passes.forward += self.public_examples

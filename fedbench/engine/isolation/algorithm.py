@@ -60,9 +60,11 @@ class Isolated(Elsewhere):
         """Returns what a method of the plug-in gives: a value of the kind `kinds`, or several of
         the `kinds`. Raises PluginError if it is something else."""
         found = cls.process.call(method, *arguments, answers=answers)
-        several = isinstance(kinds, tuple)
-        fits = isinstance(found, list) and len(found) == len(kinds) and all(map(isinstance, found, kinds)) if several else None
-        if not (fits if several else isinstance(found, kinds)):
+        if isinstance(kinds, tuple):
+            fits = isinstance(found, list) and len(found) == len(kinds) and all(map(isinstance, found, kinds))
+        else:
+            fits = isinstance(found, kinds)
+        if not fits:
             got = [type(one).__name__ for one in found] if isinstance(found, list) else type(found).__name__
             raise PluginError(f"algorithm {cls.name}: {method} does not give {kinds}, but {got!s:.200}")
         return found
@@ -162,7 +164,7 @@ class Isolated(Elsewhere):
 
         def public_logits(x: Vector, rows: npt.NDArray[np.int64], training: bool) -> Any:
             logits, pull = tools.public_logits(x, rows, training=training)
-            last[:] = [self.measured.pulled(pull, len(rows))]
+            last[:] = [self.measured.own.pulled(pull, len(rows))]
             return logits
 
         def pullback(dlogits: npt.NDArray[Any]) -> Vector:

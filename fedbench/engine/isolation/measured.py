@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from fedbench.protocols import Logits, Pullback
-from fedbench.types import PASSES_OF_A_GRADIENT, Dispatch, GradientWork, LocalRule, ServerWork, Vector, Work
+from fedbench.engine.passes import Passes, gradients_of
+from fedbench.types import Dispatch, GradientWork, LocalRule, ServerWork, Work
 
 
 @dataclass
@@ -19,22 +19,23 @@ class Measured:
     per_step, full: the gradients of a job by its local rule.
     before, in_update: how often the full gradient of one client was asked for, at the most: in
     `init`, and for one update.
-    passes: forward passes of an example at the server, as which gradients count too: those of
-    `own`, running, after every update, and those of `jobs`, whose logits the server computes.
+    own, jobs: what the server computes for itself, and the forward passes for logits of jobs.
+    after: the total of `own` after `init` and after every update.
     """
 
     per_step: int = 1
     full: int = 0
     before: int = 0
     in_update: int = 0
-    own: list[int] = field(default_factory=lambda: [0])
+    own: Passes = field(default_factory=Passes)
     jobs: int = 0
+    after: list[int] = field(default_factory=list)
     _clients: Counter[int] = field(default_factory=Counter)
 
     def rule(self, rule: LocalRule) -> LocalRule:
         """Notes what a local rule asks for, and returns it."""
-        self.per_step = max(self.per_step, 1 if rule.anchor is None else 2)
-        self.full = max(self.full, int("full_gradient" in rule.wants))
+        asked = gradients_of(rule)
+        self.per_step, self.full = max(self.per_step, asked.per_step), max(self.full, asked.full)
         return rule
 
     def reply(self, work: Work) -> None:
@@ -49,23 +50,10 @@ class Measured:
             (max(self.before, most), self.in_update) if first else (self.before, max(self.in_update, most))
         )
 
-    def pulled(self, pullback: Pullback, examples: int) -> Pullback:
-        """Notes a forward pass of so many examples, and the gradients for which it is used."""
-        self.own[-1] += examples
-        first = True
-
-        def noted(dlogits: Logits) -> Vector:
-            nonlocal first
-            self.own[-1] += examples * (PASSES_OF_A_GRADIENT - first)
-            first = False
-            return pullback(dlogits)
-
-        return noted
-
     def updated(self) -> None:
         """Notes that an update, or `init`, has ended."""
         self._clients.clear()
-        self.own.append(self.own[-1])
+        self.after.append(self.own.total)
 
     def undeclared(self, work: GradientWork, server: ServerWork, dispatch: Dispatch, updates: int | None) -> Iterator[str]:
         """Yields a sentence for everything that is more than was declared, in a run of so many
@@ -81,12 +69,14 @@ class Measured:
                 f"dispatch: declares prelude={dispatch.prelude!r}, of one client {self.before} full gradients were asked for before the "
                 f"first update, and up to {self.in_update} in an update"
             )
-        allowed = [server.first_passes + update * server.passes for update in range(len(self.own))]
-        over = next((update for update, (does, says) in enumerate(zip(self.own, allowed, strict=True)) if does > says), None)
+        does = [*self.after, self.own.total]  # the last are for the update that would come next
+        allowed = [server.first_passes + update * server.passes for update in range(len(does))]
+        over = next((update for update, (one, says) in enumerate(zip(does, allowed, strict=True)) if one > says), None)
+        total = self.own.total + self.jobs
         if over is not None:
-            yield _more(allowed[over], over, self.own[over])
-        elif updates is not None and self.own[-1] + self.jobs > (says := server.first_passes + updates * server.passes):
-            yield _more(says, updates, self.own[-1] + self.jobs)
+            yield _more(allowed[over], over, does[over])
+        elif updates is not None and total > (says := server.first_passes + updates * server.passes):
+            yield _more(says, updates, total)
 
 
 def _more(says: int, updates: int, does: int) -> str:

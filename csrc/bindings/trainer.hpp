@@ -113,12 +113,13 @@ public:
     }
 
     void logits(const py::object& x, const py::object& features, const py::object& out) {
-        const Real* const from = model("x", x);
+        const auto models = matrix_of<Real>("x", x);
+        if (side_of(x, 1) != dim()) refuse("x", "rows of " + std::to_string(dim()), x);
         const auto in = features_of(features);
-        Real* const to = logits_out(features, out);
+        Real* const to = matrix_out<Real>("out", out, side_of(x, 0) * side_of(features, 0), crew_.network().classes()).data();
         const Pins pins = pinned({x, features, out});
         const py::gil_scoped_release release;
-        crew_.logits(from, in, to, watch(py::none()));
+        crew_.logits(models, in, to, watch(py::none()));
     }
 
     std::uint64_t forward(const py::object& x, const py::object& features, const py::object& masks, const py::object& out) {

@@ -84,7 +84,9 @@ struct Problem {
             labels.push_back(y[static_cast<std::size_t>(row)]);
         }
         std::vector<Real> logits(rows.size() * network.classes());
-        worker.logits(at.data(), rows, logits.data());
+        const Real* const model = at.data();
+        Real* const out = logits.data();
+        worker.logits({&model, 1}, rows, {&out, 1});
         std::vector<double> losses(rows.size()), right(rows.size());
         score<Real>(logits, labels, network.classes(), losses.data(), right.data());
         return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());

@@ -32,7 +32,7 @@ void no_rows_are_fine() {
     Small small;
     float logits[6] = {7, 7, 7, 7, 7, 7};
     const Worker<float>::Masks masks{1, 2, 3, 0};
-    small.crew.logits(small.model.data(), {}, logits);
+    small.crew.logits(small.model, {}, logits);
     check(small.crew.forward(small.model.data(), {}, &masks, logits) == 0, "the first forward has no rows, and uses no words");
     check(logits[0] == 7 && small.crew.forward_rows() == 0, "nothing is written");
     small.crew.pullback({}, small.out.data());
@@ -56,8 +56,8 @@ void a_second_caller_is_refused() {
         check_throws<std::logic_error>([&] { small.crew.train(std::span(&job, 1), [&](std::size_t) { call(); }); }, name);
     };
     refuses([&] { small.crew.train(std::span(&job, 1)); }, "train: another call of the same object is under way");
-    refuses([&] { small.crew.logits(small.model.data(), small.x, logits); }, "logits: another call");
-    small.crew.logits(small.model.data(), small.x, logits);
+    refuses([&] { small.crew.logits(small.model, small.x, logits); }, "logits: another call");
+    small.crew.logits(small.model, small.x, logits);
     check(logits[0] == 0.75f, "the door is open again after errors");
     const auto fine = [&] {
         small.crew.forward(small.model.data(), small.x, nullptr, logits);

@@ -171,7 +171,7 @@ void a_maximum_is_the_first_of_equals() {
     problem.x[17] = std::nan("");  // in the last window of the second example
     const std::vector<const double*> rows{problem.x.data(), problem.x.data() + 9};
     std::vector<double> logits(4);
-    make_worker<double>(problem.network, 2, instruction_set())->logits(problem.model.data(), rows, logits.data());
+    make_worker<double>(problem.network, 2, instruction_set())->forward(problem.model.data(), rows, nullptr, logits.data());
     check(std::isfinite(logits[0]) && std::isnan(logits[2]), "a NaN wins, and stays with its example");
 }
 
@@ -226,7 +226,7 @@ void what_is_no_symbol_is_refused() {
     for (const float bad : {6.0f, -1.0f, 2.5f, std::nanf(""), INFINITY}) {
         std::vector<float> other = problem.x;
         other[7] = bad;
-        check_throws<std::invalid_argument>([&] { works.logits(problem.model.data(), other, logits.data()); },
+        check_throws<std::invalid_argument>([&] { works.logits(problem.model, other, logits.data()); },
                                             "features[2, 1]: must be a symbol, a whole number in 0 .. 5, got ");
         check_throws<std::invalid_argument>([&] { works.forward(problem.model.data(), other, nullptr, logits.data()); }, "features[2, 1]");
     }
@@ -256,10 +256,28 @@ void threads_change_nothing() {
             check(is_progress, "delta is end - start");
         }
         std::vector<float> logits(problem.y.size() * problem.network.classes());
-        crew.logits(problem.model.data(), problem.x, logits.data());
+        crew.logits(problem.model, problem.x, logits.data());
         ends.push_back(logits);
         if (first.empty()) first = ends;
         check(std::equal(ends.begin(), ends.end(), first.begin(), same<float>), std::to_string(threads) + " threads");
+    }
+}
+
+void models_are_evaluated_together_as_alone() {
+    for (const Net& net : nets()) {
+        Problem<float> problem(net, 23);
+        Crew<float> crew(problem.network, problem.examples(), 1, 4, 2, instruction_set());
+        const std::size_t size = problem.y.size() * problem.network.classes();
+        std::vector<float> models, alone, together(3 * size);
+        for (float scale : {1.0f, -0.5f, 2.0f}) {
+            std::vector<float> model = problem.model, logits(size);
+            for (float& weight : model) weight *= scale;
+            crew.logits(model, problem.x, logits.data());
+            models.insert(models.end(), model.begin(), model.end());
+            alone.insert(alone.end(), logits.begin(), logits.end());
+        }
+        crew.logits(models, problem.x, together.data());
+        check(std::equal(alone.begin(), alone.end(), together.begin(), same<float>), net.name + ": three models at a time");
     }
 }
 
@@ -342,6 +360,7 @@ int main() {
     a_row_is_found_and_gets_all_its_slopes();
     what_is_no_symbol_is_refused();
     threads_change_nothing();
+    models_are_evaluated_together_as_alone();
     a_team_stops_at_errors();
     misfits_are_refused();
     return report("train");

@@ -11,7 +11,7 @@ namespace fedbench::train {
 
 namespace {
 
-constexpr std::size_t kTask = 100;  // examples of an evaluation that one thread takes at a time
+constexpr std::size_t kTask = 250;  // examples of an evaluation that one thread takes at a time
 
 }  // namespace
 
@@ -81,16 +81,20 @@ void Crew<Real>::help(const std::atomic<std::size_t>& working) {
 }
 
 template <typename Real>
-void Crew<Real>::logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch) {
+void Crew<Real>::logits(std::span<const Real> x, std::span<const Real> features, Real* out, const Watch& watch) {
     const auto call = team_caller_.enter("logits");
     check_symbols("features", features);
     const std::size_t width = network_.input().size(), n = features.size() / width;
+    std::vector<const Real*> models;
+    for (std::size_t at = 0; at < x.size(); at += network_.dim()) models.push_back(x.data() + at);
     team_.run((n + kTask - 1) / kTask,
               [&](std::size_t task, std::size_t thread) {
                   const Real* rows[kTask];
                   const std::size_t begin = task * kTask, count = std::min(kTask, n - begin);
                   for (std::size_t i = 0; i < count; ++i) rows[i] = features.data() + (begin + i) * width;
-                  workers_[thread]->logits(x, {rows, count}, out + begin * network_.classes());
+                  std::vector<Real*> to;
+                  for (std::size_t m = 0; m < models.size(); ++m) to.push_back(out + (m * n + begin) * network_.classes());
+                  workers_[thread]->logits(models, {rows, count}, to);
               },
               watch);
 }

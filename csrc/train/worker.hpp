@@ -78,13 +78,16 @@ public:
         arena_.save(mean.data(), out);
     }
 
-    void logits(const Real* x, std::span<const Real* const> rows, Real* out) override {
-        arena_.load(x, weights_.data());
+    void logits(std::span<const Real* const> models, std::span<const Real* const> rows, std::span<Real* const> out) override {
+        while (evaluated_.size() < models.size()) evaluated_.emplace_back(arena_.size());
+        for (std::size_t m = 0; m < models.size(); ++m) arena_.load(models[m], evaluated_[m].data());
         for (std::size_t begin = 0; begin < rows.size(); begin += kPart) {
             const std::size_t count = std::min(kPart, rows.size() - begin);
             std::copy_n(rows.data() + begin, count, passes_.inputs.data());
-            passes_.forward(weights_.data(), count, nullptr);
-            std::copy_n(passes_.logits(), count * classes_, out + begin * classes_);
+            for (std::size_t m = 0; m < models.size(); ++m) {  // while the examples are in a cache
+                passes_.forward(evaluated_[m].data(), count, nullptr);
+                std::copy_n(passes_.logits(), count * classes_, out[m] + begin * classes_);
+            }
         }
     }
 
@@ -166,6 +169,7 @@ private:
     std::size_t classes_, dim_;
     Passes<Real> passes_;
     Buffer<Real> weights_, gradient_, start_, correction_, anchor_, at_anchor_, first_, total_;
+    std::vector<Buffer<Real>> evaluated_;  // the models of `logits`
     std::vector<std::int64_t> labels_;
 };
 

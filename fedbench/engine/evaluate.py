@@ -4,14 +4,14 @@ no virtual time, draws no random numbers and changes nothing."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench.engine.execute import Execution
-from fedbench.engine.trainers.base import Scores, ScoringBackend
+from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.results.record import METRICS
 from fedbench.scenarios.grid import Grid
@@ -19,8 +19,9 @@ from fedbench.shards import Shards
 from fedbench.types import Vector
 
 Progress = Callable[[int, float, float | None], None]
-Evaluate = Callable[[Vector, Vector], dict[str, float]]
-"""A function from a model (d,) and its buffers (m,) to its metrics by name."""
+Metrics = dict[str, float]
+Evaluate = Callable[[Sequence[Snapshot]], list[Metrics]]
+"""A function from models to the metrics of each by name."""
 
 
 class Goal(Protocol):
@@ -42,14 +43,18 @@ class Evaluator:
 
     def __init__(self, backend: ScoringBackend) -> None:
         self.backend = backend
-        self._tested: tuple[Vector, Vector, Scores] | None = None
+        self._tested: tuple[Snapshot, Scores] | None = None
 
-    def metrics(self, x: Vector, buffers: Vector) -> dict[str, float]:
-        """Returns test_accuracy, test_loss and train_loss of a model x (d,) with its buffers
-        (m,)."""
-        loss, right = self._test_scores(x, buffers)
-        train_loss, _ = self.backend.train_scores(x, buffers)
-        return {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean())}
+    def metrics(self, models: Sequence[Snapshot]) -> list[Metrics]:
+        """Returns test_accuracy, test_loss and train_loss of every model."""
+        if not models:
+            return []
+        tested, trained = self.backend.test_scores(models), self.backend.train_scores(models)
+        self._tested = (models[-1], tested[-1])
+        return [
+            {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean())}
+            for (loss, right), (train_loss, _) in zip(tested, trained, strict=True)
+        ]
 
     def per_client(self, x: Vector, buffers: Vector) -> Vector:
         """Returns the accuracy on every client's own mix of classes (N,): the test accuracies of
@@ -62,15 +67,16 @@ class Evaluator:
         return np.asarray((shards.labels(dataset.train.y, classes) / shards.sizes[:, None]) @ accuracy)
 
     def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
-        if self._tested is None or not (np.array_equal(self._tested[0], x) and np.array_equal(self._tested[1], buffers)):
-            self._tested = (x.copy(), buffers.copy(), self.backend.test_scores(x, buffers))
-        return self._tested[2]
+        if self._tested is not None and all(map(np.array_equal, self._tested[0], (x, buffers))):
+            return self._tested[1]
+        return self.backend.test_scores([Snapshot(x, buffers)])[0]
 
 
 class GridEvaluator:
     """An observer that gives each point of the evaluation grid the metrics of the newest version
     whose time is at or before it. If there is a `goal`, it raises GoalHeld at the first grid point
-    at which the goal is met for the `hold_points`-th time in a row, and makes no later row."""
+    at which the goal is met for the `hold_points`-th time in a row, and makes no later row. Without
+    one, models wait until there are `at_a_time`, which are then evaluated together."""
 
     def __init__(
         self,
@@ -79,21 +85,35 @@ class GridEvaluator:
         progress: Progress | None = None,
         goal: Goal | None = None,
         hold_points: int = 1,
+        at_a_time: int = 1,
     ) -> None:
         self._evaluate = evaluate
         self.grid = grid
-        self.rows: list[dict[str, float]] = []
+        self._rows: list[Metrics] = []
+        self._complete = 0  # how many rows have metrics: the first ones
+        self._waiting: dict[int, Snapshot] = {}  # by version
+        self._known: dict[int, Metrics] = {}  # by version: what was evaluated last
+        self._at_a_time = at_a_time if goal is None else 1
         self.progress = progress
         self._goal, self._hold_points = goal, hold_points
         self._held = self._seen = 0
-        self._last: tuple[int, dict[str, float]] | None = None
+
+    @property
+    def rows(self) -> list[Metrics]:
+        """The rows so far: seconds, version, and the metrics by name."""
+        self._evaluate_waiting()
+        return self._rows
+
+    @rows.setter
+    def rows(self, rows: list[Metrics]) -> None:
+        self._rows, self._complete = rows, len(rows)
 
     def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
         self._fill(execution, version, self.grid.points_until(time_ns - 1))
 
     def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
         if self.progress:
-            accuracy = self.rows[-1]["test_accuracy"] if self.rows else None
+            accuracy = self._rows[self._complete - 1]["test_accuracy"] if self._complete else None
             self.progress(version, time_ns / NANOSECONDS, accuracy)
 
     def finish(self, execution: Execution, end_ns: int) -> None:
@@ -104,10 +124,26 @@ class GridEvaluator:
         """Adds the rows up to grid point `points` - 1. A version is evaluated once for all of its
         points."""
         self._end_if_held()
-        while len(self.rows) < points:
-            metrics = self.metrics_of(execution, version)
-            self.rows.append({"seconds": self.grid.time_ns(len(self.rows)) / NANOSECONDS, "version": version, **metrics})
+        while len(self._rows) < points:
+            self._rows.append({"seconds": self.grid.time_ns(len(self._rows)) / NANOSECONDS, "version": version})
+            self._await(execution, version)
+            if len(self._waiting) >= self._at_a_time or not self._waiting:
+                self._evaluate_waiting()
             self._end_if_held()
+
+    def _await(self, execution: Execution, version: int) -> None:
+        """Keeps the current model, of this version, until it is evaluated."""
+        if version not in self._known and version not in self._waiting:
+            self._waiting[version] = Snapshot(execution.state.x.copy(), execution.buffers.copy())
+
+    def _evaluate_waiting(self) -> None:
+        """Evaluates the models that wait, and completes the rows."""
+        if self._waiting:
+            self._known = dict(zip(self._waiting, self._evaluate(list(self._waiting.values())), strict=True))
+            self._waiting.clear()
+        for row in self._rows[self._complete :]:
+            row.update(self._known[int(row["version"])])
+        self._complete = len(self._rows)
 
     def _end_if_held(self) -> None:
         """Counts how many of the last rows meet the goal in a row; rows from a checkpoint count
@@ -115,9 +151,9 @@ class GridEvaluator:
         are enough."""
         if self._goal is None:
             return
-        for row in self.rows[self._seen :]:
+        for row in self._rows[self._seen :]:
             self._held = self._held + 1 if np.float32(row[self._goal.metric]) >= self._goal.value else 0
-        self._seen = len(self.rows)
+        self._seen = len(self._rows)
         if self._held >= self._hold_points:
             raise GoalHeld
 
@@ -125,15 +161,15 @@ class GridEvaluator:
     def end_seconds(self) -> float:
         """The time of the last row in seconds, rounded so that a virtual clock in nanoseconds does
         not end before it: beyond a month of seconds, a float is about as coarse as a nanosecond."""
-        end_ns = self.grid.time_ns(len(self.rows) - 1)
+        end_ns = self.grid.time_ns(len(self._rows) - 1)
         seconds = end_ns / NANOSECONDS
         return seconds if round(seconds * NANOSECONDS) >= end_ns else math.nextafter(seconds, math.inf)
 
-    def metrics_of(self, execution: Execution, version: int) -> dict[str, float]:
+    def metrics_of(self, execution: Execution, version: int) -> Metrics:
         """Returns the metrics of the current model, computed once per version."""
-        if self._last is None or self._last[0] != version:
-            self._last = (version, self._evaluate(execution.state.x, execution.buffers))
-        return self._last[1]
+        self._await(execution, version)
+        self._evaluate_waiting()
+        return self._known[version]
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Returns the rows as columns: seconds float64, version int64, metrics float32 (NaN where a

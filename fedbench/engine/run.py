@@ -126,7 +126,14 @@ class Run:
     @functools.cached_property
     def grid(self) -> GridEvaluator:
         s = self.spec.scenario
-        return GridEvaluator(self.evaluator.metrics, s.evaluation.grid, self.progress, s.goal, s.budget.hold_points)
+        return GridEvaluator(
+            self.evaluator.metrics,
+            s.evaluation.grid,
+            self.progress,
+            s.goal,
+            s.budget.hold_points,
+            self.backend.models_at_a_time,
+        )
 
     def _execution(self) -> Execution:
         options = self.options

@@ -166,11 +166,12 @@ class LocalTrainer:
             *(jobs.client, jobs.k, jobs.steps, jobs.rules, jobs.rule), *(jobs.out, jobs.matrix, jobs.row), jobs.sends
         )
 
-    def logits(self, x: Floats, features: Floats, classes: int) -> Floats:
-        """Returns the logits (n, classes) of features (n, *input_shape) under the model x (dim,),
-        without dropout."""
-        out = np.empty((len(features), classes), self.dtype)
-        self._core.logits(x, _flat(features), out)
+    def logits(self, models: Floats, features: Floats, classes: int) -> Floats:
+        """Returns the logits (.., n, classes) of features (n, *input_shape) under models (.., dim),
+        without dropout. The features are read once for all models."""
+        several, dim = models.shape[:-1], models.shape[-1]
+        out = np.empty((*several, len(features), classes), self.dtype)
+        self._core.logits(models.reshape(-1, dim), _flat(features), out.reshape(-1, classes))
         return out
 
     def forward(self, x: Floats, features: Floats, classes: int, masks: tuple[int, int, int, int] | None) -> tuple[Floats, int]:

@@ -20,7 +20,7 @@ from fedbench import plain_files, registry
 from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.plan import plan
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.base import Assignment, Workload
+from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.trainers.choose import choose, make_trainer
 from fedbench.errors import MissingDataError
 from fedbench.papers import experiment
@@ -186,7 +186,7 @@ def measure(name: str, batch_size: int, at_least: float = 2.0) -> Rate:
         trainer.train([Assignment(Job(0, 0, 0, steps), LocalRule(start=x, lr=1e-3), buffers)])
         taken = time.process_time() - begin
     begin = time.process_time()
-    Evaluator(trainer).metrics(x, buffers)
+    Evaluator(trainer).metrics([Snapshot(x, buffers)])
     evaluation = time.process_time() - begin
     trainer.close()
     return Rate(taken / steps, evaluation)

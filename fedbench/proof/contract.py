@@ -162,7 +162,7 @@ def resumes(algorithm: Algorithm) -> str:
     whole = world.run()
     places = []
     with tempfile.TemporaryDirectory() as folder:
-        file, evaluator = Path(folder) / "checkpoint.bin", GridEvaluator(lambda x, buffers: {}, EvenGrid(NANOSECONDS))
+        file, evaluator = Path(folder) / "checkpoint.bin", GridEvaluator(lambda models: [], EvenGrid(NANOSECONDS))
         execution = world.execution()
         for chunk in world.plan(execution):
             execution.run([chunk])

@@ -11,7 +11,7 @@ import torch
 from torchvision.transforms import functional as V
 
 from fedbench.engine.evaluate import Evaluator
-from fedbench.engine.trainers.base import Assignment, Workload
+from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.trainers.torch.data import Features
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.kernels.random import Purpose, RandomStream
@@ -84,7 +84,7 @@ def test_every_job_of_a_client_draws_anew(monkeypatch: pytest.MonkeyPatch) -> No
 def test_evaluation_and_full_gradients_see_the_images_as_they_are() -> None:
     start, none = task(None).model.x0(0), np.empty(0, np.float32)
     a, b = (TorchTrainer(Workload(task(how), [np.arange(20)], batch_size=7, seed=5)) for how in (cifar.AUGMENTATION, None))
-    assert Evaluator(a).metrics(start, none) == Evaluator(b).metrics(start, none)
+    assert Evaluator(a).metrics([Snapshot(start, none)])[0] == Evaluator(b).metrics([Snapshot(start, none)])[0]
     (one,), (other,) = (list(trainer.gradients([0], start, none)) for trainer in (a, b))
     assert one.tobytes() == other.tobytes()
 

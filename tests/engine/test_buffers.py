@@ -21,7 +21,7 @@ from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.replies import Replies
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.base import Assignment, Workload
+from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.engine.verify import verify
 from fedbench.kernels.random import draw_batches
@@ -107,14 +107,14 @@ def test_a_job_trains_and_moves_the_buffers_as_plain_torch_does(trainer: TorchTr
 
 def test_evaluation_uses_the_buffers_and_leaves_them(trainer: TorchTrainer, start: Vector) -> None:
     buffers, test = USED.copy(), trainer.task.dataset.test
-    metrics = Evaluator(trainer).metrics(start, buffers)
+    metrics = Evaluator(trainer).metrics([Snapshot(start, buffers)])[0]
     with torch.no_grad():
         logits = by_hand(start, USED).eval()(torch.from_numpy(test.x))
     assert metrics["test_loss"] == pytest.approx(F.cross_entropy(logits, torch.from_numpy(test.y)).item(), rel=1e-5)
-    assert Evaluator(trainer).metrics(start, trainer.initial_buffers())["test_loss"] != pytest.approx(
+    assert Evaluator(trainer).metrics([Snapshot(start, trainer.initial_buffers())])[0]["test_loss"] != pytest.approx(
         metrics["test_loss"], rel=1e-2
     )
-    assert Evaluator(trainer).metrics(start, buffers) == metrics
+    assert Evaluator(trainer).metrics([Snapshot(start, buffers)])[0] == metrics
     assert buffers.tobytes() == USED.tobytes()
 
 

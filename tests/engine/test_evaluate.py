@@ -3,6 +3,7 @@ disturbed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.engine.evaluate import GoalHeld, GridEvaluator
+from fedbench.engine.trainers.base import Snapshot
 from fedbench.results.record import first_held
 from fedbench.scenarios.grid import EvenGrid
 
@@ -24,18 +26,21 @@ class Counting:
     def __init__(self) -> None:
         self.asked = 0
         self.version = 0
-        self.state, self.buffers = SimpleNamespace(x=0.0), None
+        self.calls: list[int] = []  # how many models every call had
+        self.state, self.buffers = SimpleNamespace(x=np.zeros(1)), np.empty(0)
 
-    def evaluate(self, x: float, buffers: None) -> dict[str, float]:
-        self.asked += 1
-        return {"test_accuracy": x, "test_loss": -x, "train_loss": 0.0}
+    def evaluate(self, models: Sequence[Snapshot]) -> list[dict[str, float]]:
+        self.asked += len(models)
+        self.calls.append(len(models))
+        return [{"test_accuracy": float(x[0]), "test_loss": -float(x[0]), "train_loss": 0.0} for x, _ in models]
 
 
 def walk(execution: Any, evaluator: GridEvaluator, times: list[float]) -> None:
     """Updates at these times; version v scores v."""
     for version, time in enumerate(times):
         evaluator.before_update(execution, version, round(time * SECOND))
-        execution.version, execution.state.x = version + 1, version + 1.0
+        execution.version = version + 1
+        execution.state.x += 1  # in place, as some servers do
         evaluator.after_update(execution, version + 1, round(time * SECOND))
 
 
@@ -59,6 +64,37 @@ def test_a_grid_point_takes_the_newest_version_at_or_before_it() -> None:
 def test_an_end_between_two_points_gives_no_extra_point() -> None:
     assert play([0.5], 2.9)[0]["seconds"].tolist() == [0, 1, 2]
     assert play([], 0.0)[0]["seconds"].tolist() == [0]
+
+
+@given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 9))
+def test_models_evaluated_together_give_the_same_rows(steps: list[int], at_a_time: int) -> None:
+    times = (np.cumsum(steps) / 2).tolist()
+    alone, one_by_one = play(times, 40.0)
+    execution = Counting()
+    evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), at_a_time=at_a_time)
+    walk(execution, evaluator, times)
+    evaluator.finish(execution, 40 * SECOND)  # type: ignore[arg-type]
+    together = evaluator.columns()
+    assert all((together[name] == alone[name]).all() for name in alone)
+    assert execution.asked == one_by_one.asked
+    assert set(execution.calls[:-1]) <= {at_a_time}
+
+
+def test_who_looks_at_the_rows_finds_them_complete() -> None:
+    execution = Counting()
+    evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), at_a_time=8)
+    walk(execution, evaluator, [0.5, 1.5, 1.6, 4.5])
+    assert [row["version"] for row in evaluator.rows] == [row["test_accuracy"] for row in evaluator.rows] == [0, 1, 3, 3, 3]
+    assert execution.calls == [3]
+    assert evaluator.metrics_of(execution, 4)["test_accuracy"] == 4  # type: ignore[arg-type]
+
+
+def test_with_a_goal_no_model_waits() -> None:
+    execution = Counting()
+    evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(4), at_a_time=8)
+    with pytest.raises(GoalHeld):
+        walk(execution, evaluator, [0.5, 1.5, 2.5, 3.5, 4.5, 5.5])
+    assert execution.calls == [1] * 5
 
 
 def test_two_updates_in_one_instant() -> None:
@@ -91,7 +127,7 @@ def test_what_was_reached_before_a_checkpoint_counts() -> None:
     for hold_points, asked in ((2, 0), (3, 1)):
         execution = Counting()
         evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(5), hold_points=hold_points)
-        evaluator.rows, execution.state.x = restored(5.0, 0.5, 5.0, 6.0), 7.0
+        evaluator.rows, execution.state.x = restored(5.0, 0.5, 5.0, 6.0), np.array([7.0])
         with pytest.raises(GoalHeld):
             evaluator.before_update(execution, 0, 9 * SECOND)  # type: ignore[arg-type]
         assert execution.asked == asked
@@ -122,7 +158,7 @@ def test_it_ends_as_the_rule_says_on_any_curve(curve: list[float], hold_points: 
     evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(0.5), hold_points=hold_points)
     ended = False
     for version, accuracy in enumerate(curve):
-        execution.version, execution.state.x = version, accuracy
+        execution.version, execution.state.x = version, np.array([accuracy])
         if version == resumed_at:
             rows, evaluator = (
                 evaluator.rows,
@@ -141,7 +177,7 @@ def test_it_ends_as_the_rule_says_on_any_curve(curve: list[float], hold_points: 
 def test_goals_are_compared_as_curves_keep_values() -> None:
     execution = Counting()
     evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(0.7))
-    execution.state.x = 0.7 - 1e-12
+    execution.state.x = np.array([0.7 - 1e-12])
     with pytest.raises(GoalHeld):
         evaluator.finish(execution, 0)  # type: ignore[arg-type]
 

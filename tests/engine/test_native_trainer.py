@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.public import PublicData
-from fedbench.engine.trainers.base import SERVER, Assignment, Workload
+from fedbench.engine.trainers.base import SERVER, Assignment, Snapshot, Workload
 from fedbench.engine.trainers.native import NativeTrainer, layer_specs
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
@@ -126,7 +126,7 @@ def test_no_public_data_no_logits() -> None:
 
 def test_metrics(trio: Any) -> None:
     native, torch_one, _ = trio
-    a, b = (Evaluator(trainer).metrics(START, NONE) for trainer in (native, torch_one))
+    a, b = (Evaluator(trainer).metrics([Snapshot(START, NONE)])[0] for trainer in (native, torch_one))
     assert a["test_accuracy"] == b["test_accuracy"]
     assert a == pytest.approx(b, rel=1e-6)
     assert Evaluator(native).per_client(START, NONE) == pytest.approx(Evaluator(torch_one).per_client(START, NONE), rel=1e-12)
@@ -264,7 +264,7 @@ def test_library_models_in_float64(both: Any) -> None:
 
 def test_library_models_evaluate_alike(both: Any) -> None:
     x0 = both[0].workload.task.model.x0(7)
-    a, b = (Evaluator(trainer).metrics(x0, NONE) for trainer in both)
+    a, b = (Evaluator(trainer).metrics([Snapshot(x0, NONE)])[0] for trainer in both)
     assert a == pytest.approx(b, rel=1e-5)
     for native, other in zip(*(trainer.gradients([1, 0], x0, NONE) for trainer in both), strict=True):
         assert near(native, other, 1e-5)

@@ -18,7 +18,7 @@ import torch
 
 from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.public import PublicData
-from fedbench.engine.trainers.base import Assignment, Workload
+from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.trainers.torch import replica as torch_replica
 from fedbench.engine.trainers.torch.device import deterministic
 from fedbench.engine.trainers.torch.lanes import Lanes
@@ -229,7 +229,9 @@ def test_the_rest_is_the_torch_trainers(stacked: Any) -> None:
         stacked(task, public=task.dataset.train.x[PUBLIC]),
         TorchTrainer(Workload(task, SHARDS, batch_size=7, seed=3, public=task.dataset.train.x[PUBLIC])),
     )
-    assert Evaluator(a).metrics(x, buffers) == pytest.approx(Evaluator(b).metrics(x, buffers), rel=1e-5)
+    assert Evaluator(a).metrics([Snapshot(x, buffers)])[0] == pytest.approx(
+        Evaluator(b).metrics([Snapshot(x, buffers)])[0], rel=1e-5
+    )
     assert Evaluator(a).per_client(x, buffers) == pytest.approx(Evaluator(b).per_client(x, buffers), rel=1e-5)
     assert a.initial_buffers().tobytes() == b.initial_buffers().tobytes()
     for got, want in zip(*(trainer.gradients([3, 0], x, buffers) for trainer in (a, b)), strict=True):
@@ -255,7 +257,7 @@ def test_settings_of_torch_are_left_as_they_were(stacked: Any, monkeypatch: pyte
     x, buffers = task.model.x0(0), trainer.initial_buffers()
     uses: list[Callable[[], Any]] = [
         lambda: trainer.train(wave_of(task, np.float32, {"wants": WANTS}, [1])),
-        lambda: Evaluator(trainer).metrics(x, buffers),
+        lambda: Evaluator(trainer).metrics([Snapshot(x, buffers)])[0],
         lambda: list(trainer.gradients([0], x, buffers)),
         lambda: PublicData(trainer).logits(x, buffers, np.arange(3), 0, training=True)[1](np.ones((3, 10), np.float32)),
     ]

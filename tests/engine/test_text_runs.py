@@ -24,7 +24,7 @@ from fedbench.engine.public import PublicData
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.base import Assignment, Workload
+from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
@@ -204,7 +204,7 @@ def test_training_learns(root: Path, model: str, least: float) -> None:
     trainer = TorchTrainer(Workload(setup.task, [np.arange(len(setup.task.dataset.train))], batch_size=16, seed=0))
     rule, none = LocalRule(start=setup.x0(), lr=0.003, optimizer="adamw"), np.empty(0, np.float32)
     work = trainer.train([Assignment(Job(0, 0, 0, 300), rule, none)])[0]
-    before, after = (Evaluator(trainer).metrics(x, none)["test_accuracy"] for x in (setup.x0(), work.end))
+    before, after = (Evaluator(trainer).metrics([Snapshot(x, none)])[0]["test_accuracy"] for x in (setup.x0(), work.end))
     trainer.close()
     assert after > least > 0.6 > before
 

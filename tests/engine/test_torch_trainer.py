@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedbench.engine.evaluate import Evaluator
-from fedbench.engine.trainers.base import Assignment, Workload
+from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.errors import ClientError
@@ -100,7 +100,7 @@ def test_evaluation_by_hand(pair: Any) -> None:
     test = trainer.task.dataset.test
     W, b = START[:640].reshape(10, 64).astype(np.float64), START[640:]
     logits = test.x @ W.T + b
-    metrics = Evaluator(trainer).metrics(START, NONE)
+    metrics = Evaluator(trainer).metrics([Snapshot(START, NONE)])[0]
     assert metrics["test_accuracy"] == (logits.argmax(1) == test.y).mean()
     loss = np.log(np.exp(logits).sum(1)) - logits[np.arange(len(test.y)), test.y]
     assert metrics["test_loss"] == pytest.approx(loss.mean(), rel=1e-5)

@@ -104,7 +104,7 @@ def test_what_other_calls_refuse() -> None:
         trainer.logits(y, X[:3], 5)
     with pytest.raises(TypeError, match="features: expected float64"):
         trainer.logits(y, X[:3].astype(np.float32), 4)
-    with pytest.raises(TypeError, match=f"x: expected length {MLP.dim}"):
+    with pytest.raises(TypeError, match=f"x: expected rows of {MLP.dim}"):
         trainer.logits(y[:-1], X[:3], 4)
     with pytest.raises(TypeError, match=r"dlogits: expected shape \(0, 4\) of the last forward"):
         trainer.pullback(np.ones((3, 4)))

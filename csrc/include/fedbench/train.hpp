@@ -139,8 +139,9 @@ public:
     virtual void gradient(const Real* x, const Examples<Real>& data, std::span<const std::int64_t> rows, Real* out,
                           const std::atomic<bool>& cancelled) = 0;
 
-    /// Computes the logits (n, classes) of n rows of features under the model x, without dropout.
-    virtual void logits(const Real* x, std::span<const Real* const> rows, Real* out) = 0;
+    /// Computes the logits of n rows of features under several models, without dropout; out[m] gets
+    /// those (n, classes) of models[m].
+    virtual void logits(std::span<const Real* const> models, std::span<const Real* const> rows, std::span<Real* const> out) = 0;
 
     /// The dropout masks of a `forward`: the stream (seed, client, k) of Purpose::dropout from word
     /// `skip` on.
@@ -220,9 +221,10 @@ public:
     /// is empty.
     void train(std::span<const Job<Real>> jobs, const Watch& watch = {});
 
-    /// Computes the logits (n, classes) of n rows of features. Like `forward`, it throws
-    /// std::invalid_argument for a feature that should be a symbol.
-    void logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch = {});
+    /// Computes the logits (models, n, classes) of n rows of features under the models x (models,
+    /// dim), for which the features are read once. Like `forward`, it throws std::invalid_argument
+    /// for a feature that should be a symbol.
+    void logits(std::span<const Real> x, std::span<const Real> features, Real* out, const Watch& watch = {});
 
     /// See Worker; forward and pullback may run while jobs are trained. No rows are allowed, and
     /// their pullback is 0. Throws std::logic_error for a pullback without a forward before it, or

@@ -138,18 +138,30 @@ Scores = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 TRAIN_LOSS_EXAMPLES = 2000
 
 
+class Snapshot(NamedTuple):
+    """A model x (d,) and its buffers (m,) at one version."""
+
+    x: Vector
+    buffers: Vector
+
+
 class ScoringBackend(Backend, Protocol):
     """A backend of a Task that scores models on the task's examples. Scoring draws nothing and
-    changes nothing."""
+    changes nothing, and a model's scores do not depend on the models beside it."""
 
     workload: Workload
 
-    def test_scores(self, x: Vector, buffers: Vector) -> Scores:
-        """Returns the scores of the test set."""
+    @property
+    def models_at_a_time(self) -> int:
+        """Returns how many models it should be given at a time."""
         ...
 
-    def train_scores(self, x: Vector, buffers: Vector) -> Scores:
-        """Returns the scores of the examples of `train_loss_sample`."""
+    def test_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
+        """Returns the scores of the test set for every model."""
+        ...
+
+    def train_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
+        """Returns the scores of the examples of `train_loss_sample` for every model."""
         ...
 
 

@@ -7,7 +7,7 @@ import functools
 import itertools
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from fedbench.engine.trainers.base import Assignment, Scores, Workload, train_loss_sample
+from fedbench.engine.trainers.base import Assignment, Scores, Snapshot, Workload, train_loss_sample
 from fedbench.engine.trainers.torch.data import Features, host, tensor
 from fedbench.engine.trainers.torch.replica import Replica, Student
 from fedbench.errors import UsageError
@@ -193,13 +193,19 @@ class TorchTask:
     def initial_buffers(self) -> Vector:
         return self.task.model.buffers0(self.dtype)
 
-    def test_scores(self, x: Vector, buffers: Vector) -> Scores:
-        parts = zip(self.test_x.parts(self.part), torch.split(self.test_y, self.part), strict=True)
-        return self._scores(x, buffers, parts)
+    models_at_a_time = 1
 
-    def train_scores(self, x: Vector, buffers: Vector) -> Scores:
-        sample = [(self.x.rows(part), self.y[part]) for part in torch.split(self.sample, self.part)]
-        return self._scores(x, buffers, sample)
+    def test_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
+        return [
+            self._scores(*model, zip(self.test_x.parts(self.part), torch.split(self.test_y, self.part), strict=True))
+            for model in models
+        ]
+
+    def train_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
+        return [
+            self._scores(*model, [(self.x.rows(part), self.y[part]) for part in torch.split(self.sample, self.part)])
+            for model in models
+        ]
 
     def _scores(self, x: Vector, buffers: Vector, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Scores:
         """Returns the scores of fixed batches, so that the number of workers changes no bit."""

@@ -16,7 +16,8 @@ class ClientTable:
     """A table with one row per client. A row is allocated when it is first written, and reads as
     `default` before.
 
-    `sum` is the sum of all N rows. It is kept in float64 as `total`, so that it does not drift.
+    `sum` is the sum of all N rows but those left out. It is kept in float64 as `total`, so that it
+    does not drift.
     `count` is the number of rows that were written. Rows lie in blocks of 64. When the blocks have
     `spill_bytes` or more, new blocks are memory-mapped temporary files.
     """
@@ -30,6 +31,7 @@ class ClientTable:
         self.writeable = True
         self._place: dict[int, int] = {}
         self._blocks: list[npt.NDArray[Any]] = []
+        self._left_out: set[int] = set()
         self.total = default.astype(np.float64) * clients
 
     def __getitem__(self, client: int) -> npt.NDArray[Any]:
@@ -50,8 +52,21 @@ class ClientTable:
             raise TypeError(
                 f"client table: expected {self.default.dtype} {self.default.shape}, got {row.dtype} {row.shape} for client {client}"
             )
-        self.total += row.astype(np.float64) - self[client]
+        if client in self._left_out:
+            self._left_out.discard(int(client))
+            self.total += row
+        else:
+            self.total += np.subtract(row, self[client], dtype=np.float64)
         self._allocated(int(client))[:] = row
+
+    def leave_out(self, client: int) -> None:
+        """Takes the client's row out of `sum` and `total` until it is written again. It stays to be
+        read. ValueError if it is left out already."""
+        self._check(client)
+        if client in self._left_out:
+            raise ValueError(f"client table: the row of client {client} is left out already")
+        self.total -= self[client]
+        self._left_out.add(int(client))
 
     def open(self, clients: Iterable[int]) -> list[npt.NDArray[Any]]:
         """Returns the clients' rows to be written in place, and allocates those that are absent.
@@ -113,6 +128,7 @@ class ClientTable:
             "clients": np.array(list(self._place), np.int64),
             "rows": np.stack(rows) if rows else np.empty((0, *self.default.shape), self.default.dtype),
             "sum": self.total.copy(),
+            "left_out": np.array(sorted(self._left_out), np.int64),
             "spill_bytes": np.array(self.spill_bytes),
             "default": self.default,
             "size": np.array(self.clients),
@@ -130,5 +146,7 @@ class ClientTable:
         table = cls(size, arrays["default"], spill_bytes=int(arrays["spill_bytes"]))
         for client, row in zip(arrays["clients"].tolist(), arrays["rows"], strict=True):
             table[client] = row
+        for client in arrays["left_out"].tolist():
+            table.leave_out(client)
         table.total = total.copy()
         return table

@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from fedbench import kernels as k
 from fedbench.algorithms.ace import ACE
 from fedbench.bibliography import cited
 from fedbench.protocols import CountOrZero, Tools, option
@@ -50,8 +49,13 @@ class ACED(ACE):
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         N = tools.info.clients
         tau = N if self.delay_threshold is None else self.delay_threshold
+        oldest = max(0, batch.version - tau)  # A = {i: base_i >= oldest}
+        for i in np.flatnonzero(state.base_i == oldest - 1) if oldest else ():
+            state.h_i.leave_out(i)
         for i, delta, base in zip(batch.clients, batch.delta, batch.base, strict=True):
             state.h_i[i], state.base_i[i] = delta, base
-        A = np.flatnonzero((state.base_i >= 0) & (batch.version - state.base_i <= tau))
-        if len(A) and (self.start == "seen" or state.h_i.count == N):
-            state.x = state.x + (self.server_lr or 1 / N) * k.mean([state.h_i[j] for j in A])
+            if base < oldest:
+                state.h_i.leave_out(i)
+        A = np.count_nonzero(state.base_i >= oldest)
+        if A and (self.start == "seen" or state.h_i.count == N):
+            state.x = state.x + (self.server_lr or 1 / N) * (state.h_i.total / A).astype(state.x.dtype)

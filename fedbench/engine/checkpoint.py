@@ -1,7 +1,7 @@
 """Saves and restores checkpoints: all that a run has between two updates, in one file. A new
 checkpoint replaces the old file atomically.
 
-    fedbench checkpoint 5\n | sha256 of the rest, 64 hexadecimal digits, \n | length of the JSON, 16 digits, \n | JSON | arrays
+    fedbench checkpoint 6\n | sha256 of the rest, 64 hexadecimal digits, \n | length of the JSON, 16 digits, \n | JSON | arrays
 
 Values are packed as a tree. The arrays lie one after the other at the end of the file. The tree
 itself is JSON and states their types and shapes, so the file's size bounds what a reader allocates.
@@ -30,7 +30,7 @@ from fedbench.results.store import write_atomically
 from fedbench.tables import ClientTable
 from fedbench.types import Message, State
 
-FORMAT = 5
+FORMAT = 6
 MAGIC = f"fedbench checkpoint {FORMAT}\n".encode()
 LARGEST = 64 << 30  # bytes
 TABLES: dict[str, type[ClientTable | TeacherMean]] = {"table": ClientTable, "teacher": TeacherMean}

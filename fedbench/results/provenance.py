@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 DISTRIBUTION = "fedbench-suite"
@@ -33,7 +34,8 @@ def _git(root: Path, *arguments: str) -> str:
     return subprocess.run(["git", "-C", str(root), *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def library_versions() -> dict[str, str]:
+@functools.cache
+def library_versions() -> Mapping[str, str]:
     """Returns the versions of those libraries of LIBRARIES that are installed."""
     found = {}
     for name in LIBRARIES:
@@ -41,7 +43,7 @@ def library_versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return MappingProxyType(found)
 
 
 @functools.cache
@@ -74,7 +76,7 @@ def provenance(build: dict[str, Any], files: Mapping[str, str] | None = None, **
         "instruction_set": build["instruction_set"],
         "cpu": cpu(),
         "python": platform.python_version(),
-        "libraries": library_versions(),
+        "libraries": dict(library_versions()),
         **({"files": dict(files)} if files else {}),
         **more,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -55,10 +56,17 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
 def overrides_of(scenario: Scenario) -> list[str] | None:
     """Returns the `key.path=value` settings that turn the library's scenario of this name into this
     one. None if the library has no scenario of the name."""
-    if scenario.name not in names():
+    theirs = _in_library(scenario.name)
+    if theirs is None:
         return None
-    differences = _differences(scenario.resolved(), load(scenario.name).resolved())
-    return [f"{key}={json.dumps(value)}" for key, value in differences]
+    return [f"{key}={json.dumps(value)}" for key, value in _differences(scenario.resolved(), theirs)]
+
+
+@functools.cache
+def _in_library(name: str) -> dict[str, Any] | None:
+    """Returns the content of the library's scenario of this name, if there is one. It is kept:
+    reading it takes as long as some runs."""
+    return load(name).resolved() if name in names() else None
 
 
 def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:

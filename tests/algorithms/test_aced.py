@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fedbench.algorithms.aced import ACED
 from fedbench.errors import UsageError
@@ -66,6 +68,28 @@ def test_the_threshold_is_the_number_of_clients() -> None:
     x2 = x1 + delta_0(x1)
     x3 = x2 + (delta_0(x1) + D1) / 2
     assert [x.tolist() for x in trace.x[1:]] == [x.tolist() for x in (x1, x2, x3, x3 + delta_0(x2))]
+
+
+@settings(derandomize=True, deadline=None, max_examples=60, database=None)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6)), min_size=1, max_size=3), max_size=25), st.integers(0, 5)
+)
+def test_the_kept_sum_is_the_sum_over_those_that_count(updates: list[list[tuple[int, int]]], tau: int) -> None:
+    """Updates of (client, age); every delta is another whole number, and so every sum is exact."""
+    algorithm = ACED(server_lr=1.0, start="seen", delay_threshold=tau)
+    state, tools = serve(algorithm, clients=4, x0=np.zeros(1))
+    newest: dict[int, tuple[float, int]] = {}
+    number = 0
+    for version, entries in enumerate(updates):
+        before, deltas = state.x.copy(), []
+        for client, age in entries:
+            number += 1
+            deltas.append([float(number)])
+            newest[client] = (float(number), max(0, version - age))
+        base = [max(0, version - age) for _, age in entries]
+        algorithm.step(state, arrivals([c for c, _ in entries], version=version, base=base, delta=deltas), tools)
+        fresh = [delta for delta, base in newest.values() if version - base <= tau]
+        assert state.x[0] == before[0] + (sum(fresh) / len(fresh) if fresh else 0)
 
 
 @pytest.mark.parametrize("clients", [2, 4])

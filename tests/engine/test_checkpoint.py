@@ -124,7 +124,7 @@ def test_a_checkpoint_that_is_sealed_but_of_another_form_is_refused(
         (lambda content: content[:100], "checksum"),
         (lambda content: content[:-1], "checksum"),
         (lambda content: content[:300] + b"!" + content[301:], "checksum"),
-        (lambda content: content.replace(b"checkpoint 5", b"checkpoint 4"), "does not begin with 'fedbench checkpoint 5'"),
+        (lambda content: content.replace(b"checkpoint 6", b"checkpoint 5"), "does not begin with 'fedbench checkpoint 6'"),
         (lambda content: content[:26] + content[27:], "checksum"),
     ],
 )

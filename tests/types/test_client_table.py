@@ -47,6 +47,30 @@ def test_equals_a_dense_table(dtype: Any, default: list[int], sequence: list[tup
     assert np.array_equal(copy.sum, table.sum)
 
 
+@DETERMINISTIC
+@given(st.lists(st.tuples(st.integers(0, 4), st.none() | values), max_size=60))
+def test_rows_that_are_left_out_are_not_in_the_sum_until_they_are_written(sequence: list[tuple[int, list[int] | None]]) -> None:
+    """None leaves a client out. Whole numbers, so that every sum is exact."""
+    table, dense, counts = ClientTable(5, row([1, 2, 3])), np.tile(row([1, 2, 3]), (5, 1)), np.ones((5, 1))
+    for client, numbers in sequence:
+        if numbers is not None:
+            table[client] = row(numbers)
+            dense[client], counts[client] = numbers, 1
+        elif counts[client]:
+            table.leave_out(client)
+            counts[client] = 0
+        else:
+            with pytest.raises(ValueError, match=f"client {client} is left out already"):
+                table.leave_out(client)
+    copy = ClientTable.restore(table.snapshot())
+    for one in (table, copy):
+        assert np.array_equal(one.dense(), dense)
+        assert np.array_equal(one.sum, (counts * dense).sum(axis=0))
+        for client in range(5):
+            one[client] = row([0, 0, 0])
+        assert not one.total.any()
+
+
 def test_absent_rows_read_as_the_default() -> None:
     default = row([1, 2, 3])
     table = ClientTable(5, default)

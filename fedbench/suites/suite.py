@@ -16,6 +16,7 @@ from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
 from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.base import Float, Integer, Part
+from fedbench.scenarios.evaluation_parts import EvaluationPart
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
 
@@ -61,7 +62,8 @@ class Tuning(Part):
 class Suite(Part):
     """Scenarios x algorithms x seeds. `options` are set for every algorithm that has them. They
     belong to the system that the suite describes, such as how many clients work at a time. They
-    are not tuned."""
+    are not tuned. `evaluation` replaces that of the scenarios in all runs that are compared;
+    options are tuned with the scenarios' own."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: Name
@@ -71,6 +73,7 @@ class Suite(Part):
     algorithms: Annotated[tuple[str, ...], Field(min_length=1, max_length=1000)]
     options: dict[str, Any] = Field(default={})
     seeds: Seeds
+    evaluation: EvaluationPart | None = None
     tuning: Tuning | None = None
     _read: dict[tuple[str, ...], Scenario] = PrivateAttr(default_factory=dict)  # scenarios that were read from their files
 
@@ -100,9 +103,15 @@ class Suite(Part):
     def scenario_at(self, point: Point, *, validation: bool = False) -> Scenario:
         """Returns the resolved scenario of a point. With `validation` it is measured on the
         examples that are held out for tuning."""
-        changes = [f"{key}={json.dumps(value)}" for key, value in point.set.items()]
         if validation and self.tuning is not None:
-            changes.append(f"validation.share={self.tuning.validation_share}")
+            return self._scenario(point, f"validation.share={self.tuning.validation_share}")
+        if self.evaluation is not None:
+            return self._scenario(point, f"evaluation={json.dumps(self.evaluation.model_dump(mode='json'))}")
+        return self._scenario(point)
+
+    def _scenario(self, point: Point, *more: str) -> Scenario:
+        """Returns the resolved scenario of a point with more keys changed."""
+        changes = [*(f"{key}={json.dumps(value)}" for key, value in point.set.items()), *more]
         key = (str(point.scenario or self.scenario), *changes)
         if key not in self._read:
             try:
@@ -155,7 +164,8 @@ class Suite(Part):
         """Returns the hash of everything on which tuned options depend. Algorithms and seeds of the
         suite are not part of it, since another algorithm or seed leaves tuned options valid."""
         content = self.resolved()
-        return _hash({name: content[name] for name in ("schema", "name", "points", "tuning")} | {"options": self.options})
+        points = {point.name: self._scenario(point).content_hash() for point in self.points}
+        return _hash({name: content[name] for name in ("schema", "name", "tuning")} | {"points": points, "options": self.options})
 
 
 def _hash(content: dict[str, Any]) -> str:

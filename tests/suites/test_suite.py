@@ -14,6 +14,7 @@ from fedbench.errors import UsageError
 from fedbench.suites import suite as suites
 from fedbench.suites.suite import LIBRARY, Suite, load, names
 
+LOG = {"kind": "log", "first_seconds": 0.1, "ratio": 1.05}
 SMOKE: dict[str, Any] = yaml.safe_load((LIBRARY / "smoke.yaml").read_text())
 
 
@@ -145,3 +146,13 @@ def test_unknown_names() -> None:
     with pytest.raises(UsageError, match="suite smoke: unknown point 'clam'; did you mean 'calm'"):
         load("smoke").point("clam")
     assert isinstance(suites.load(load("smoke")), Suite)
+
+
+def test_what_is_compared_may_be_evaluated_more_finely_than_what_is_tuned() -> None:
+    axes = load("axes")
+    finer = Suite.model_validate(yaml.safe_load((LIBRARY / "axes.yaml").read_text()) | {"evaluation": LOG})
+    for point in axes.points:
+        assert finer.scenario_at(point).evaluation == finer.evaluation
+        assert finer.scenario_at(point, validation=True) == axes.scenario_at(point, validation=True)
+    assert finer.design_hash() == axes.design_hash()
+    assert finer.content_hash() != axes.content_hash()

@@ -145,6 +145,17 @@ void elementary_functions() {
     check(portable_log(1) == 0 && portable_exp(0) == 1, "exact where it must be");
 }
 
+void a_shuffle_may_be_made_in_parts() {
+    RandomStream stream(5, Purpose::data_order, 3, 1), again = stream;
+    std::vector<int> whole(11), parts(11);
+    std::iota(whole.begin(), whole.end(), 0), parts = whole;
+    stream.shuffle(std::span(whole));
+    for (const auto& [begin, end] : {std::pair{0, 4}, {4, 4}, {4, 10}, {10, 11}})
+        again.shuffle(std::span(parts), static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
+    check(whole == parts, "the same order");
+    check(stream.word() == again.word(), "by the same draws");
+}
+
 void batches() {
     const RandomStream stream(5, Purpose::data_order, 3, 1);
     const Batches b = draw_batches(stream, 10, 4, 5);  // 4 + 4 + 2, then 4 + 4 of a new permutation
@@ -173,6 +184,7 @@ int main() {
     shuffle_is_uniform();
     moments_of_normal_and_exponential();
     elementary_functions();
+    a_shuffle_may_be_made_in_parts();
     batches();
     return testing::report("philox");
 }

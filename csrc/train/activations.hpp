@@ -59,9 +59,10 @@ struct Activation {
     Shape shape;
     Buffer<Real> own_value, own_grad;
     Real* value = nullptr;
-    Real* grad = nullptr;           // may be `value`, if that is not needed any more
-    std::vector<const Real*> rows;  // of vectors: where every example starts; in the first activation, in the data
-    std::vector<Step> offset;       // of vectors: the distance of every example from rows[0]
+    Real* grad = nullptr;                // may be `value`, if that is not needed any more
+    std::vector<const Real*> rows;       // of vectors: where every example starts; in the first activation, in the data
+    std::vector<Step> offset;            // of vectors: the distance of every example from rows[0]
+    std::span<const Real* const> ahead;  // in the first activation: where the examples of the next batch start
 
     void set_rows(std::size_t batch) {
         for (std::size_t b = 0; b < batch; ++b) rows[b] = value + b * shape.size();
@@ -95,6 +96,12 @@ public:
     }
     void save(const Real* from, Real* flat) const {
         for (const Tensor& t : tensors_) std::memcpy(flat + t.flat, from + t.at, t.size * sizeof(Real));
+    }
+    /// Calls body(at, i) for every parameter: its place here, and in the flat vector.
+    template <typename Body>
+    void each(const Body& body) const {
+        for (const Tensor& t : tensors_)
+            for (std::size_t i = 0; i < t.size; ++i) body(t.at + i, t.flat + i);
     }
     /// Where the tensor that starts at `flat` of the flat vector is.
     std::size_t find(std::size_t flat) const {

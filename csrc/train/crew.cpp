@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -11,7 +10,9 @@ namespace fedbench::train {
 
 namespace {
 
-constexpr std::size_t kTask = 250;  // examples of an evaluation that one thread takes at a time
+constexpr std::size_t kRuns = 8;      // for every thread, if there are as many jobs
+constexpr double kRunWork = 1 << 22;  // multiply-adds forward after which a run ends: a tenth of a millisecond
+constexpr std::size_t kTask = 250;    // examples of an evaluation that one thread takes at a time
 
 }  // namespace
 
@@ -25,6 +26,8 @@ Crew<Real>::Crew(Network network, Examples<Real> data, std::uint64_t seed, std::
             throw std::invalid_argument("y[" + std::to_string(i) + "]: must be in 0 .. " + std::to_string(network_.classes() - 1) +
                                         ", got " + std::to_string(data.y[i]));
     check_symbols("x", {data.x, data.n * network_.input().size()});
+    for (const Stage& stage : network_.stages())
+        multiply_adds_ += static_cast<double>(stage.weights) * static_cast<double>(stage.out.height * stage.out.width);
     const std::size_t largest = std::min(batch, std::max<std::size_t>(data.n, 1));  // since no shard is larger
     for (std::size_t i = 0; i < threads; ++i) workers_.push_back(make_worker<Real>(network_, largest, isa, threads));
 }
@@ -33,15 +36,36 @@ template <typename Real>
 void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
     const auto call = team_caller_.enter("train");
     for (const Job<Real>& job : jobs) check_rows(job.shard);
-    std::vector<std::size_t> order(jobs.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto cost = [&](std::size_t i) {  // computed before too large numbers of steps are refused
-        return static_cast<double>(jobs[i].steps) * static_cast<double>(std::min(batch_, jobs[i].shard.size()));
+    std::vector<Job<Real>> sorted(jobs.begin(), jobs.end());
+    std::stable_sort(sorted.begin(), sorted.end(), [&](const Job<Real>& a, const Job<Real>& b) { return work(a) > work(b); });
+    const auto runs = runs_of(sorted);
+    std::atomic<std::size_t> finished{0};
+    const auto train_run = [&](std::size_t i, Worker<Real>& worker) {
+        worker.train(runs[i], data_, seed_, batch_, team_.cancelled());
+        finished.fetch_add(runs[i].size(), std::memory_order_relaxed);
     };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
-    share(
-        jobs.size(), [&](std::size_t i, Worker<Real>& worker) { worker.train(jobs[order[i]], data_, seed_, batch_, team_.cancelled()); },
-        watch);
+    const auto watch_jobs = [&](std::size_t) { watch(finished.load(std::memory_order_relaxed)); };
+    share(runs.size(), train_run, watch ? Watch(watch_jobs) : watch);
+}
+
+/// Cuts jobs into runs that one thread takes together. Runs of short jobs have several jobs each,
+/// as long as there are several runs for every thread.
+template <typename Real>
+std::vector<std::span<const Job<Real>>> Crew<Real>::runs_of(std::span<const Job<Real>> jobs) const {
+    const std::size_t most = std::max<std::size_t>(1, jobs.size() / (kRuns * threads()));
+    std::vector<std::span<const Job<Real>>> runs;
+    for (std::size_t begin = 0, end; begin < jobs.size(); begin = end) {
+        double size = 0;
+        for (end = begin; end < jobs.size() && end - begin < most && size < kRunWork; ++end) size += work(jobs[end]);
+        runs.push_back(jobs.subspan(begin, end - begin));
+    }
+    return runs;
+}
+
+/// The multiply-adds of a job, forward; computed before too large numbers of steps are refused.
+template <typename Real>
+double Crew<Real>::work(const Job<Real>& job) const {
+    return multiply_adds_ * static_cast<double>(job.steps) * static_cast<double>(std::min(batch_, job.shard.size()));
 }
 
 template <typename Real>
@@ -58,9 +82,8 @@ void Crew<Real>::share(std::size_t count, const std::function<void(std::size_t, 
         const Working open(working, workers_[thread]->helpers);
         work(i, *workers_[thread]);
     };
-    const auto watch_jobs = [&](std::size_t finished) { watch(std::min(finished, count)); };
     const std::size_t most = std::min<std::size_t>(workers_.size(), std::max(1u, std::thread::hardware_concurrency()));
-    team_.run(count + most - 1, task, watch ? Watch(watch_jobs) : watch);
+    team_.run(count + most - 1, task, watch);
 }
 
 /// Called when all jobs have a thread: helps the thread with the fewest helpers, until no thread is

@@ -50,6 +50,7 @@ void linear_backward(Part part, const Layer& layer, const Real* w, const Step* o
         }
         Kind o{dz + first, 1, outputs, in.rows[0] + left, in.offset.data(), batch, weight + first * layer.inputs + left, columns};
         if (scale != 0) o.end = Kind::End::add_scaled, o.scale = scale;
+        if (part.index == 0 && first == top) o.ahead = in.ahead;
         outer<Real>(rows, right - left, o);
     }
     if (part.index > 0) return;

@@ -27,6 +27,9 @@ public:
     const Real* logits() const { return activations_.back().value; }
     Real* slope() { return activations_.back().grad; }  // the gradient with respect to the logits
 
+    /// Tells where the examples of the next batch start, which the next backward may fetch.
+    void look_ahead(std::span<const Real* const> rows) { activations_.front().ahead = rows; }
+
     /// Computes the logits of the first `batch` of `inputs`, with dropout if there is a stream for
     /// its masks.
     void forward(const Real* weights, std::size_t batch, Words* masks) {
@@ -47,6 +50,7 @@ public:
     /// the gradient is written.
     void backward(Real* weights, Real* gradient, Real scale) {
         for (std::size_t i = layers_.size(); i-- > 0;) layers_[i]->backward(weights, gradient, scale);
+        look_ahead({});
     }
 
 private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <utility>
 
 #include "chains.hpp"
@@ -26,8 +27,9 @@ struct Outer {
     Step result_row;
     Start start = Start::zero;
     End end = End::put;
-    const Real* value = nullptr;  // (m): where the sums start
-    Real scale = 1;               // result += scale * sum
+    const Real* value = nullptr;              // (m): where the sums start
+    Real scale = 1;                           // result += scale * sum
+    std::span<const Real* const> ahead = {};  // rows of as many columns that will be needed next: they are fetched meanwhile
 };
 
 /// Computes a tile of M rows and N registers of columns, the last of which has `lanes` numbers
@@ -207,6 +209,8 @@ template <typename Real>
 void outer(std::size_t results, std::size_t columns, const Outer<Real>& o) {
     const std::size_t depth = o.end == Outer<Real>::End::put ? kDepth : o.count;  // a scaled sum is added once
     in_columns<Real>(columns, [&](const Columns& part) {
+        for (const Real* row : o.ahead)
+            for (std::size_t v = 0; v < part.count; ++v) __builtin_prefetch(row + part.begin + v * kLanes<Real>);
         in_parts(o.count, depth, [&](std::size_t first, std::size_t count) { outer_part<Real>(results, part, o, first, count); });
     });
 }

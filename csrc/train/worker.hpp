@@ -1,6 +1,7 @@
 // Local training of one network by one thread, compiled once for every instruction set.
 #pragma once
 
+#include "feed.hpp"
 #include "loss.hpp"
 #include "passes.hpp"
 
@@ -27,34 +28,21 @@ public:
           total_(arena_.size()),
           labels_(std::max(largest, kPart)) {}
 
-    void train(const Job<Real>& job, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
+    void train(std::span<const Job<Real>> jobs, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
                const std::atomic<bool>& cancelled) override {
-        const Rule<Real>& rule = job.rule;
-        if (job.full_gradient != nullptr) {
-            gradient(rule.start, data, job.shard, job.full_gradient, cancelled);
-            for (std::size_t i = 0; rule.weight_decay != 0 && i < dim_; ++i)
-                job.full_gradient[i] = fma(rule.weight_decay, rule.start[i], job.full_gradient[i]);
-        }
-        prepare(job);
-        Words masks(seed, Purpose::dropout, job.client, job.k);
-        const Batches order = draw_batches(RandomStream(seed, Purpose::data_order, job.client, job.k),
-                                           static_cast<std::uint32_t>(job.shard.size()), static_cast<std::uint32_t>(batch), job.steps);
-        const bool plain = rule.weight_decay == 0 && rule.prox == 0 && rule.correction == nullptr && rule.anchor == nullptr &&
-                           job.first_gradient == nullptr && job.mean_gradient == nullptr;
-        for (std::int64_t step = 0; step < job.steps; ++step) {
-            if (cancelled.load(std::memory_order_relaxed)) return;
-            const auto begin = static_cast<std::size_t>(order.offsets[static_cast<std::size_t>(step)]);
-            const auto end = static_cast<std::size_t>(order.offsets[static_cast<std::size_t>(step) + 1]);
-            for (std::size_t i = begin; i < end; ++i) {
-                const auto row = static_cast<std::size_t>(job.shard[static_cast<std::size_t>(order.rows[i])]);
-                passes_.inputs[i - begin] = data.x + row * passes_.features();
-                labels_[i - begin] = data.y[row];
+        Feed<Real> feed(jobs, data, passes_.features(), seed, batch);
+        held_ = nullptr;
+        for (const Job<Real>& job : jobs) {
+            if (job.full_gradient != nullptr) full_gradient(job, data, cancelled);
+            Words masks(seed, Purpose::dropout, job.client, job.k);
+            prepare(job);
+            const bool is_one_step = job.steps == 1 && is_plain(job) && job.end == nullptr && job.delta != nullptr && job.rule.lr != 0;
+            for (std::int64_t step = 0; step < job.steps; ++step) {
+                if (cancelled.load(std::memory_order_relaxed)) return;
+                is_one_step ? only_step(job, feed, masks) : make_step(job, feed, masks, step == 0);
             }
-            step_at(weights_, gradient_, end - begin, &masks, plain ? -rule.lr : Real{0});
-            if (rule.anchor != nullptr) step_at(anchor_, at_anchor_, end - begin, &masks, Real{0});
-            if (!plain) general_step(job, step == 0);
+            if (!is_one_step) finish(job);
         }
-        finish(job);
     }
 
     void gradient(const Real* x, const Examples<Real>& data, std::span<const std::int64_t> rows, Real* out,
@@ -113,6 +101,42 @@ public:
     }
 
 private:
+    static bool is_plain(const Job<Real>& job) {
+        const Rule<Real>& rule = job.rule;
+        return rule.weight_decay == 0 && rule.prox == 0 && rule.correction == nullptr && rule.anchor == nullptr &&
+               job.first_gradient == nullptr && job.mean_gradient == nullptr;
+    }
+
+    std::size_t next_batch(Feed<Real>& feed) {
+        const std::size_t count = feed.take(passes_.inputs, labels_);
+        passes_.look_ahead(feed.ahead());
+        return count;
+    }
+
+    void make_step(const Job<Real>& job, Feed<Real>& feed, Words& masks, bool is_first) {
+        const bool plain = is_plain(job);
+        const std::size_t count = next_batch(feed);
+        held_ = nullptr;
+        step_at(weights_, gradient_, count, &masks, plain ? -job.rule.lr : Real{0});
+        if (job.rule.anchor != nullptr) step_at(anchor_, at_anchor_, count, &masks, Real{0});
+        if (!plain) general_step(job, is_first);
+    }
+
+    /// Writes the progress of one plain step, (start - lr * gradient) - start. The start stays
+    /// where it is, for the next job.
+    void only_step(const Job<Real>& job, Feed<Real>& feed, Words& masks) {
+        step_at(weights_, gradient_, next_batch(feed), &masks, Real{0});
+        const Real *const start = weights_.data(), *const g = gradient_.data(), scale = -job.rule.lr;
+        arena_.each([=, delta = job.delta](std::size_t at, std::size_t i) { delta[i] = fma(scale, g[at], start[at]) - start[at]; });
+    }
+
+    void full_gradient(const Job<Real>& job, const Examples<Real>& data, const std::atomic<bool>& cancelled) {
+        const Rule<Real>& rule = job.rule;
+        gradient(rule.start, data, job.shard, job.full_gradient, cancelled);
+        for (std::size_t i = 0; rule.weight_decay != 0 && i < dim_; ++i)
+            job.full_gradient[i] = fma(rule.weight_decay, rule.start[i], job.full_gradient[i]);
+    }
+
     /// Computes the gradient of the mean loss of `count` examples or, with a rate, makes the step;
     /// see Passes::backward.
     void step_at(Buffer<Real>& weights, Buffer<Real>& gradient, std::size_t count, Words* masks, Real rate) {
@@ -122,7 +146,8 @@ private:
     }
 
     void prepare(const Job<Real>& job) {
-        arena_.load(job.rule.start, weights_.data());
+        if (held_ != job.rule.start) arena_.load(job.rule.start, weights_.data());
+        held_ = job.rule.start;
         if (job.rule.prox != 0) arena_.load(job.rule.start, start_.data());
         if (job.rule.correction != nullptr) arena_.load(job.rule.correction, correction_.data());
         if (job.rule.anchor != nullptr) arena_.load(job.rule.anchor, anchor_.data());
@@ -156,8 +181,8 @@ private:
     void finish(const Job<Real>& job) {
         if (job.end != nullptr) arena_.save(weights_.data(), job.end);
         if (job.delta != nullptr) {
-            arena_.save(weights_.data(), job.delta);
-            for (std::size_t i = 0; i < dim_; ++i) job.delta[i] -= job.rule.start[i];
+            const Real *const end = weights_.data(), *const start = job.rule.start;
+            arena_.each([=, delta = job.delta](std::size_t at, std::size_t i) { delta[i] = end[at] - start[i]; });
         }
         if (job.first_gradient != nullptr) arena_.save(first_.data(), job.first_gradient);
         if (job.mean_gradient == nullptr) return;
@@ -171,6 +196,7 @@ private:
     Buffer<Real> weights_, gradient_, start_, correction_, anchor_, at_anchor_, first_, total_;
     std::vector<Buffer<Real>> evaluated_;  // the models of `logits`
     std::vector<std::int64_t> labels_;
+    const Real* held_ = nullptr;  // the start of which weights_ has the numbers
 };
 
 }  // namespace

@@ -115,7 +115,12 @@ public:
     /// Fisher-Yates from the front: element i is swapped with one drawn from i .. n - 1.
     template <typename Integer>
     void shuffle(std::span<Integer> items) {
-        for (std::size_t i = 0; i + 1 < items.size(); ++i)
+        shuffle(items, 0, items.size());
+    }
+    /// The part of a shuffle that decides about the elements begin .. end - 1.
+    template <typename Integer>
+    void shuffle(std::span<Integer> items, std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end && i + 1 < items.size(); ++i)
             std::swap(items[i], items[i + below(static_cast<std::uint32_t>(items.size() - i))]);
     }
 
@@ -156,10 +161,10 @@ inline Batches draw_batches(RandomStream stream, std::uint32_t n, std::uint32_t 
     for (std::int64_t step = 0; step < steps; ++step) {
         if (next == n) {
             std::iota(order.begin(), order.end(), 0);
-            stream.shuffle(std::span(order));
             next = 0;
         }
         const std::uint32_t stop = std::min(next + batch, n);
+        stream.shuffle(std::span(order), next, stop);  // no further than is needed
         out.rows.insert(out.rows.end(), order.begin() + next, order.begin() + stop);
         out.offsets.push_back(static_cast<std::int64_t>(out.rows.size()));
         next = stop;

@@ -122,7 +122,7 @@ struct Job {
     Real* full_gradient = nullptr;   // h over the whole shard at the start, without anchor and dropout
 };
 
-/// Computes jobs of one network, one at a time, on one thread.
+/// Computes jobs of one network, one after the other, on one thread.
 template <typename Real>
 class Worker {
 public:
@@ -130,8 +130,9 @@ public:
 
     Helpers helpers;  // other threads may take parts of large layers
 
-    /// Trains a job. Once `cancelled`, it stops early, and the outputs are not set.
-    virtual void train(const Job<Real>& job, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
+    /// Trains jobs, with the bits of each alone. Once `cancelled`, it stops early, and outputs are
+    /// not set.
+    virtual void train(std::span<const Job<Real>> jobs, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
                        const std::atomic<bool>& cancelled) = 0;
 
     /// Computes the gradient (dim) of the mean loss over the rows, without dropout, summed in
@@ -238,6 +239,9 @@ private:
     void check_rows(std::span<const std::int64_t> rows) const;
     void check_symbols(const char* name, std::span<const Real> features) const;
 
+    double work(const Job<Real>& job) const;
+    std::vector<std::span<const Job<Real>>> runs_of(std::span<const Job<Real>> jobs) const;
+
     /// Calls work(i, worker) for i = 0 .. count - 1. Threads that find nothing more to begin help
     /// the others.
     void share(std::size_t count, const std::function<void(std::size_t, Worker<Real>&)>& work, const Watch& watch);
@@ -247,6 +251,7 @@ private:
     Examples<Real> data_;
     std::uint64_t seed_;
     std::size_t batch_;
+    double multiply_adds_ = 0;  // of an example forward
     InstructionSet isa_;
     std::vector<std::unique_ptr<Worker<Real>>> workers_;
     std::unique_ptr<Worker<Real>> student_;

@@ -1,8 +1,10 @@
-"""`fedbench suite pack|unpack|freeze|illustrate|report`, which make the published files of a suite
-from its records."""
+"""`fedbench suite pack|unpack|verify|freeze|illustrate|report`, which make the published files of a
+suite from its records, and the records again."""
 
 from __future__ import annotations
 
+import random
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +12,12 @@ import typer
 
 from fedbench import rules
 from fedbench.analysis import profiles
-from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, SuitesArgument
-from fedbench.cli.output import show
+from fedbench.cli.interrupts import interruptible
+from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, DrawOption, FolderOption, ProcessesOption, SuitesArgument
+from fedbench.cli.output import say, show
 from fedbench.cli.suite import StoreOption, SuiteArgument, TunedOption, compared, opened, options_of
 from fedbench.errors import UsageError
+from fedbench.launch.again import told, verify_all
 from fedbench.results import archive
 from fedbench.results.store import write_atomically
 from fedbench.suites import illustrations, trials, tuned
@@ -57,6 +61,30 @@ def unpack(suite: SuiteArgument, store: StoreOption = None, archives: ArchivesOp
     for record in absent:
         where.write(record)
     show(f"{len(absent):,} of {len(records):,} runs -> {where.root}")
+
+
+@app.command("verify")
+def verify(
+    suite: SuiteArgument,
+    processes: ProcessesOption = 1,
+    sample: Annotated[int | None, typer.Option(help="Only so many of the records, drawn at random.", min=1)] = None,
+    draw: DrawOption = 0,
+    archives: ArchivesOption = ARCHIVES,
+) -> None:
+    """Compute a suite's records again and compare every digest.
+
+    Records that are not identical are named. Exit 1 if there are any.
+    Example: fedbench suite verify axes -j 2
+    """
+    found, begin = suites.load(suite), time.monotonic()
+    records = archive.read(archives / found.name)
+    if sample is not None:
+        records = random.Random(draw).sample(records, min(sample, len(records)))
+    with interruptible("nothing is written, and the same command begins anew"):
+        counts = verify_all(records, processes=processes, say=show)
+    say(f"{len(records):,} records of suite {found.name}: {told(counts)} ({(time.monotonic() - begin) / 60:.1f} min)")
+    if set(counts) - {"identical"}:
+        raise typer.Exit(1)
 
 
 @app.command("freeze")

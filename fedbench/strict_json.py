@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, NoReturn
 
 DEEPEST = 40
 MOST_DIGITS = 60
+_LONG_NUMBER = re.compile(rf"[0-9]{{{MOST_DIGITS + 1}}}")
 MOST_GROUPS = 2_000_000  # lists and objects, of which each takes some sixty bytes of memory and more
 
 
@@ -24,6 +26,8 @@ def load(text: str, *, finite: bool = True) -> Any:
     """Returns what a JSON text holds. RefusedJsonError if it cannot be read, or breaks a rule of
     this module. Without `finite` numbers may be NaN and infinite, as other programs write them."""
     check_groups(text)
+    if (plain := _as_written_here(text)) is not None:
+        return plain
     constant, number = (_constant, _finite) if finite else (None, None)
     try:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=constant, parse_float=number, parse_int=_short)
@@ -33,9 +37,25 @@ def load(text: str, *, finite: bool = True) -> Any:
         raise
     except ValueError as error:
         raise RefusedJsonError(f"not valid JSON: {error}") from None
-    _check_depth(found)
+    _check_depth(found, text)
     if "\\u" in text:
         _check_whole(found)
+    return found
+
+
+def _as_written_here(text: str) -> Any:
+    """Returns what a text holds if it is, to the character, what `json.dumps` with sorted keys
+    writes of that, and so has no key twice and only finite numbers; else None. This takes a third
+    of the time."""
+    if _LONG_NUMBER.search(text) or "\\u" in text:
+        return None
+    try:
+        found = json.loads(text)
+        if json.dumps(found, sort_keys=True, allow_nan=False) != text:
+            return None
+    except (ValueError, TypeError, RecursionError):
+        return None
+    _check_depth(found, text)
     return found
 
 
@@ -73,7 +93,9 @@ def _short(text: str) -> int:
     return int(text)
 
 
-def _check_depth(found: Any) -> None:
+def _check_depth(found: Any, text: str) -> None:
+    if text.count("[") + text.count("{") <= DEEPEST:  # as in nearly all texts
+        return
     level = [found]
     for _ in range(DEEPEST + 1):
         level = [one for one in level if isinstance(one, dict | list)]

@@ -23,10 +23,10 @@ def median_arrival(reached: Sequence[float | None], censored_at: Sequence[float]
         raise UsageError(
             f"arrivals: expected a censoring time for each of at least one run, got {len(reached)} and {len(censored_at)}"
         )
-    from scipy.stats import CensoredData, ecdf  # takes a second
-
-    hits = [time for time in reached if time is not None]
-    misses = [end for time, end in zip(reached, censored_at, strict=True) if time is None]
-    waiting = ecdf(CensoredData(uncensored=hits, right=misses)).sf
-    half = np.flatnonzero(waiting.probabilities <= 0.5 + ROUNDING)
-    return float(waiting.quantiles[half[0]]) if len(half) else None
+    hits = np.array([time for time in reached if time is not None])
+    ends = np.array([end if time is None else time for time, end in zip(reached, censored_at, strict=True)])
+    times, arrived = np.unique(hits, return_counts=True)
+    watched = (ends[:, None] >= times).sum(axis=0)  # a run that is watched until a time is watched at that time
+    waiting = np.cumprod((watched - arrived) / watched)
+    half = np.flatnonzero(waiting <= 0.5 + ROUNDING)
+    return float(times[half[0]]) if len(half) else None

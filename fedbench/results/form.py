@@ -40,7 +40,7 @@ class _Elsewhere(_Part):
 class _Algorithm(_Part):
     name: Name
     options: Annotated[dict[Word, Any], Field(max_length=100)]
-    origin: Annotated[_File | _Elsewhere, Field(discriminator="kind")] = _Elsewhere.model_construct()
+    origin: Annotated[_File | _Elsewhere, Field(discriminator="kind", default_factory=_Elsewhere.model_construct)]
     requires: Annotated[list[Word], Field(max_length=100)] = []
     reference: bool = False
 

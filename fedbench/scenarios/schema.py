@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -180,17 +181,23 @@ class Scenario(Part):
 
         It leaves out `about`, the paths of files whose sums are known, and defaults of ADDED_KEYS.
         """
-        content = self.resolved()
-        del content["about"]
-        if self.task.sha256:
-            del content["task"]["file"]
-            if not isinstance(self.task.test, HeldOut):
-                del content["task"]["test"]
-        for links in trace_sources(content):
-            links.pop("folder", None)  # the sum of its files is hashed, and the place of a folder changes nothing
-        for path in ADDED_KEYS:
-            _drop_default(self, content, path.split("."))
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        return _content_hash(self)
+
+
+@functools.lru_cache(maxsize=256)
+def _content_hash(scenario: Scenario) -> str:
+    """Returns the hash of a scenario. It is kept, since thousands of records have one scenario."""
+    content = scenario.resolved()
+    del content["about"]
+    if scenario.task.sha256:
+        del content["task"]["file"]
+        if not isinstance(scenario.task.test, HeldOut):
+            del content["task"]["test"]
+    for links in trace_sources(content):
+        links.pop("folder", None)  # the sum of its files is hashed, and the place of a folder changes nothing
+    for path in ADDED_KEYS:
+        _drop_default(scenario, content, path.split("."))
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def trace_sources(content: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench.analysis.survival import median_arrival
+from fedbench.analysis.survival import ROUNDING, median_arrival
 from fedbench.errors import UsageError
 
 Runs = tuple[list[float | None], list[float]]
@@ -127,3 +127,15 @@ def test_lifelines_says_the_same() -> None:
         found.append(median_arrival(reached, ends))
         assert found[-1] == other.median_survival_time_, seed
     assert len(set(found)) >= 5
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=12))
+def test_it_is_the_estimate_of_scipy(runs: list[tuple[int, bool]]) -> None:
+    """Times of 0 to 6, many of which are tied, as (time, whether the run arrived)."""
+    from scipy.stats import CensoredData, ecdf
+
+    hits, misses = [float(t) for t, hit in runs if hit], [float(t) for t, hit in runs if not hit]
+    waiting = ecdf(CensoredData(uncensored=hits, right=misses)).sf
+    half = np.flatnonzero(waiting.probabilities <= 0.5 + ROUNDING)
+    wanted = float(waiting.quantiles[half[0]]) if len(half) else None
+    assert median_arrival([float(t) if hit else None for t, hit in runs], [float(t) for t, _ in runs]) == wanted

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -45,15 +45,19 @@ class Results:
 
     A row is complete if every seed of the suite has its run. Only complete rows are compared.
 
-    frozen: the options of its tuned rows, None if there are none.
-    seats: all runs that there are.
-    tried: the trials from which options were chosen, empty if they are not at hand.
+    frozen: the options of its tuned rows, None if there are none. seats: all runs that there are.
+    read_tried: reads the trials from which options were chosen; none are there if they are not at
+    hand.
     """
 
     suite: Suite
     frozen: Tuned | None
     seats: Seats
-    tried: Tried = field(default_factory=dict)
+    read_tried: Callable[[], Tried] = dict
+
+    @cached_property
+    def tried(self) -> Tried:
+        return self.read_tried()
 
     @cached_property
     def tuned(self) -> dict[str, Board]:
@@ -229,7 +233,9 @@ def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
     if not found:
         raise UsageError(f"archive {archives / suite.name}: it has no run of suite {suite.name}")
     table = tuned_in / f"{suite.name}-trials.parquet"
-    return Results(suite, frozen, found, trials.tried(table, suite.design_hash()) if frozen and table.exists() else {})
+    if frozen is None or not table.exists():
+        return Results(suite, frozen, found)
+    return Results(suite, frozen, found, lambda: trials.tried(table, suite.design_hash()))
 
 
 def reference_of(results: Results) -> Reference:

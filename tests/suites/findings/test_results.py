@@ -103,7 +103,7 @@ def test_luck_is_of_rows_whose_trials_are_all_known() -> None:
     whole = {number: ({"local_lr": 0.1} if number else {}, [outcome(10 - number)]) for number in range(5)}
     tried = {("calm", "fedavg"): whole, ("calm", "fedbuff"): {0: whole[0]}, ("calm", "unknown"): whole}
     one = results(TUNED, DEFAULT)
-    found = Results(one.suite, one.frozen, one.seats, tried).luck
+    found = Results(one.suite, one.frozen, one.seats, lambda: tried).luck
     assert list(found) == [("calm", "fedavg")]
     assert found["calm", "fedavg"].second == pytest.approx(7 / 6)
     assert one.luck == {}

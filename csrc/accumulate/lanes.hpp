@@ -53,26 +53,41 @@ bool goes_past_caches(std::span<const Real> out) {
     return simd::kCanStorePast && out.size_bytes() >= std::size_t{16} << 20 && reinterpret_cast<std::uintptr_t>(out.data()) % 16 == 0;
 }
 
+/// Packs of elements that a weighted sum takes from one vector before it goes to the next.
+inline constexpr std::size_t kPacks = 4;
+
 template <bool past, typename Real>
 double weighted_sum_to(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from) {
+    using Pack = simd::Pack<Real, kLanes>;
     double norm2 = 0;
     for (std::size_t begin = 0; begin < out.size(); begin += kBlock) {
+        const std::size_t end = std::min(begin + kBlock, out.size()), whole = end - (end - begin) % (kPacks * kLanes);
         Sums sums = broadcast<kLanes>(0.0);
+        const auto add = [&](Pack & total, std::size_t k, std::size_t i, auto count) __attribute__((always_inline)) {
+            const Real* const v = vectors[k] + from + i;
+            fetch_ahead(v);
+            total = fma(broadcast<kLanes>(static_cast<Real>(weights[k])), load(v, count), total);
+        };
+        const auto put = [&](const Pack& total, std::size_t i) __attribute__((always_inline)) {
+            if constexpr (past) store_past(out.data() + i, total);
+            else store(out.data() + i, total);
+            sums = add_products(sums, total, total);
+        };
+        for (std::size_t i = begin; i < whole; i += kPacks * kLanes) {
+            Pack total[kPacks] = {};
+            for (std::size_t k = 0; k < vectors.size(); ++k)
+#pragma GCC unroll 4
+                for (std::size_t p = 0; p < kPacks; ++p) add(total[p], k, i + p * kLanes, All{});
+#pragma GCC unroll 4
+            for (std::size_t p = 0; p < kPacks; ++p) put(total[p], i + p * kLanes);
+        }
         in_lanes(
-            begin, std::min(begin + kBlock, out.size()), [&](std::size_t i, auto count) __attribute__((always_inline)) {
-                auto total = broadcast<kLanes>(Real{0});
-                for (std::size_t k = 0; k < vectors.size(); ++k) {
-                    fetch_ahead(vectors[k] + from + i);
-                    total = fma(broadcast<kLanes>(static_cast<Real>(weights[k])), load(vectors[k] + from + i, count), total);
-                }
-                if constexpr (!std::same_as<decltype(count), All>) {
-                    store(out.data() + i, total, count);
-                    total = load(out.data() + i, count);  // an infinite weight times a lane that is not there is NaN
-                } else if constexpr (past) {
-                    store_past(out.data() + i, total);
-                } else {
-                    store(out.data() + i, total);
-                }
+            whole, end, [&](std::size_t i, auto count) __attribute__((always_inline)) {
+                Pack total = {};
+                for (std::size_t k = 0; k < vectors.size(); ++k) add(total, k, i, count);
+                if constexpr (std::same_as<decltype(count), All>) return put(total, i);
+                store(out.data() + i, total, count);
+                total = load(out.data() + i, count);  // an infinite weight times a lane that is not there is NaN
                 sums = add_products(sums, total, total);
             });
         norm2 += sum_of_lanes(sums);

@@ -5,7 +5,6 @@
 #include <pybind11/functional.h>
 
 #include <limits>
-#include <set>
 
 #include "fedbench/train.hpp"
 #include "vectors.hpp"
@@ -93,7 +92,7 @@ public:
             if (size != clients.size())
                 throw py::value_error(std::string(name) + ": expected " + std::to_string(clients.size()) + " numbers, one per job, got " +
                                       std::to_string(size));
-        std::set<std::pair<std::int64_t, std::int64_t>> taken;
+        given.jobs.reserve(clients.size());
         for (std::size_t j = 0; j < clients.size(); ++j) {
             Job<Real> job;
             job.client = static_cast<std::uint32_t>(index_of("client", clients[j], shards_.begin.size()));
@@ -101,11 +100,13 @@ public:
             job.steps = static_cast<std::int64_t>(up_to(std::numeric_limits<std::int32_t>::max(), "steps", lengths[j]));
             job.shard = shards_.of(job.client);
             job.rule = known[index_of("rule", which[j], known.size())];
-            const Matrix& to = results[index_of("matrix", matrices[j], results.size())];
-            job.*sent = to.data + index_of("row", places[j], to.rows) * dim();
-            if (!taken.emplace(matrices[j], places[j]).second)
+            Matrix& to = results[index_of("matrix", matrices[j], results.size())];
+            const std::size_t place = index_of("row", places[j], to.is_taken.size());
+            job.*sent = to.data + place * dim();
+            if (to.is_taken[place])
                 throw py::value_error("row: two jobs have the place " + std::to_string(places[j]) + " of matrix " +
                                       std::to_string(matrices[j]));
+            to.is_taken[place] = true;
             given.jobs.push_back(job);
         }
         const py::gil_scoped_release release;
@@ -158,7 +159,7 @@ private:
 
     struct Matrix {
         Real* data;
-        std::size_t rows;
+        std::vector<bool> is_taken;  // by a job, for every row
     };
 
     Rule<Real> rule_of(const py::object& rule, Given& given) const {
@@ -186,7 +187,7 @@ private:
         const auto view = matrix_of<Real>("out", object);
         if (side_of(object, 1) != dim()) refuse("out", "rows of " + std::to_string(dim()), object);
         given.pins.add(object);
-        return {writeable<Real>("out", object, view).data(), side_of(object, 0)};
+        return {writeable<Real>("out", object, view).data(), std::vector<bool>(side_of(object, 0))};
     }
 
     static Pins pinned(std::initializer_list<py::object> arrays) {

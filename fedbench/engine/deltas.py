@@ -11,7 +11,17 @@ import numpy.typing as npt
 from fedbench.engine.trainers.base import Places
 from fedbench.kernels.scheduler import Chunk
 
+Indices = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.integer[Any]]
 Matrix = npt.NDArray[np.floating[Any]]
+
+
+def groups(values: npt.NDArray[np.integer[Any]]) -> tuple[Integers, Indices, Indices]:
+    """Returns the distinct values, where each is first, and for every value which of them it is.
+    There is at least one; mostly all are the same."""
+    if (values == values[0]).all():
+        return values[:1], np.zeros(1, np.int64), np.zeros(len(values), np.int64)
+    return np.unique(values, return_index=True, return_inverse=True)
 
 
 class Deltas:
@@ -30,7 +40,7 @@ class Deltas:
 
     def places(self, jobs: npt.NDArray[np.int64]) -> Places:
         """Returns a row for each of these jobs (n,), which are indices into the chunk."""
-        updates, which = np.unique(self._update[jobs], return_inverse=True)
+        updates, _, which = groups(self._update[jobs])
         for update in updates.tolist():
             if update not in self._matrices:
                 self._matrices[update] = np.empty((self._sizes[update], self._dim), self._dtype)

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import kernels as k
-from fedbench.engine.deltas import Deltas
+from fedbench.engine.deltas import Deltas, groups
 from fedbench.engine.interrupts import Interrupts
 from fedbench.engine.public import PublicData
 from fedbench.engine.replies import Replies
 from fedbench.engine.tools import EngineTools
 from fedbench.engine.trainers.base import Assignment, Backend, Columns, Stage, TrainsColumns, checked_rule
-from fedbench.engine.waves import WaveQueue
+from fedbench.engine.waves import Indices, WaveQueue
 from fedbench.errors import FedbenchError, RecordError
 from fedbench.kernels.scheduler import Chunk
 from fedbench.protocols import Algorithm
@@ -144,10 +144,10 @@ class Execution:
         for base in list(self.messages):
             self._release_message(base)
 
-    def _update(self, entries: npt.NDArray[np.int64]) -> None:
+    def _update(self, entries: Indices) -> None:
         """Makes one server update: broadcast, train waves, form the batch, commit memory, average
         buffers, step."""
-        distinct = list(dict.fromkeys(entries.tolist()))
+        distinct = entries if (np.diff(entries) > 0).all() else np.array(list(dict.fromkeys(entries.tolist())))
         self._broadcast()
         self.queue.advance(self.version)
         self._compute(distinct)
@@ -155,7 +155,7 @@ class Execution:
         with self._interrupts.held_back():
             self.at_boundary = False  # from here to the end of the update the state is between two versions
             if not self._bulk:
-                self._replies.commit_memory(distinct)
+                self._replies.commit_memory(distinct.tolist())
             self._average_buffers(entries, batch)
             self._step(batch)
             self._forget(distinct)
@@ -164,16 +164,16 @@ class Execution:
                 raise Diverged(self.version)
             self.at_boundary = True
 
-    def _forget(self, consumed: list[int]) -> None:
+    def _forget(self, consumed: Indices) -> None:
         """Counts and releases jobs whose update is done."""
         self.trained_steps += int(self.chunk.steps[consumed].sum())
         self._waiting -= len(consumed)
-        for base in self.chunk.base[consumed].tolist():
-            self._uses[base] -= 1
+        bases = Counter(self.chunk.base[consumed].tolist())
+        self._uses.subtract(bases)
+        for base in (*bases, self.version):
             self._release_message(base)
-        self._release_message(self.version)
         if not self._bulk:
-            self.server_seconds += self._replies.forget(consumed)
+            self.server_seconds += self._replies.forget(consumed.tolist())
 
     def _broadcast(self) -> None:
         if self.version not in self.messages and (self._uses[self.version] > 0 or self.version in self._live):
@@ -186,11 +186,11 @@ class Execution:
 
     # ---- client side ----
 
-    def _compute(self, needed: list[int]) -> None:
+    def _compute(self, needed: Indices) -> None:
         while not self._has_run[needed].all():
-            wave = self.queue.take(self._room(), max(needed), self.workers)
+            wave = self.queue.take(self._room(), int(needed.max()), self.workers)
             if self._bulk:
-                self._train_columns(self._bulk, np.array(wave))
+                self._train_columns(self._bulk, wave)
             else:
                 self._train(wave)
             self.waves += 1
@@ -205,24 +205,24 @@ class Execution:
         room = max(1, self.wave_bytes // self._result_bytes - self._waiting)
         return min(room, self.wave_size or room)
 
-    def _train_columns(self, backend: TrainsColumns, wave: npt.NDArray[np.int64]) -> None:
+    def _train_columns(self, backend: TrainsColumns, wave: Indices) -> None:
         """Trains jobs that send one vector, which the backend writes into the matrix that the
         update sums."""
         c = self.chunk
         base = c.base[wave]
         if self._one_rule:
-            _, first, rule = np.unique(base, return_index=True, return_inverse=True)
+            _, first, rule = groups(base)
         else:
             first = rule = np.arange(len(wave))
         rules = [self._rule(job) for job in self.queue.jobs(wave[first])]
         columns = Columns(c.client[wave], c.k[wave], base, c.steps[wave], rules, rule, self.algorithm.sends)
         backend.train_columns(columns, self._deltas.places(wave))
 
-    def _train(self, wave: list[int]) -> None:
+    def _train(self, wave: Indices) -> None:
         """Trains jobs whose replies the algorithm makes one by one."""
         jobs = self.queue.jobs(wave)
         works = self.backend.train([Assignment(job, self._rule(job), self._message(job)[1]) for job in jobs])
-        for index, job, work in zip(wave, jobs, works, strict=True):
+        for index, job, work in zip(wave.tolist(), jobs, works, strict=True):
             with Stage(job, f"reply of {self.algorithm.name}"):
                 reply = self.algorithm.reply(self._message(job)[0], job, work, self._replies.memory_of(job.client))
             self._result_bytes = max(self._result_bytes, self._replies.put(index, job, reply, work))
@@ -238,13 +238,12 @@ class Execution:
 
     # ---- server side ----
 
-    def _batch(self, entries: npt.NDArray[np.int64], distinct: list[int]) -> Batch:
+    def _batch(self, entries: Indices, distinct: Indices) -> Batch:
         c = self.chunk
         clients, base = c.client[entries], c.base[entries]
         first = np.full(len(entries), len(distinct) == len(entries))
         if len(distinct) < len(entries):
             first[np.unique(entries, return_index=True)[1]] = True
-        bases = base.tolist()
         return Batch(
             clients=clients,
             steps=c.steps[entries],
@@ -255,7 +254,7 @@ class Execution:
             first=first,
             version=self.version,
             sent={self.algorithm.sends: self._deltas.take(self.version, entries)} if self._bulk else self._replies.sent(entries),
-            base_x=lambda i: self.messages[bases[i]][0].x,
+            base_x=lambda i: self.messages[int(base[i])][0].x,
         )
 
     def _average_buffers(self, entries: npt.NDArray[np.int64], batch: Batch) -> None:

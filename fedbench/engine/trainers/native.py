@@ -84,10 +84,11 @@ class NativeTrainer:
         return works
 
     def train_columns(self, wave: Columns, places: Places) -> None:
-        used, first = np.unique(wave.rule, return_index=True)
-        for rule, j in zip(used.tolist(), first.tolist(), strict=True):
-            with Stage(wave.job(j), "local training"):
-                _check_terms(wave.job(j), wave.rules[rule])
+        for number, rule in enumerate(wave.rules):
+            if terms_of(rule):
+                job = wave.job(int(np.argmax(wave.rule == number)))
+                with Stage(job, "local training"):
+                    _check_terms(job, rule)
         rules = [_core_rule(rule) for rule in wave.rules]
         try:
             self.core.train_columns(JobColumns(wave.client, wave.k, wave.steps, rules, wave.rule, *places, wave.sends))

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from fedbench.bench import CASES, Case, Way, host, missing
+from fedbench.bench import CASES, Case, Way, host, missing, runs
 
 
 def starts_processes(case: Case, way: Way) -> bool:
-    """Those of the loop that people write take seconds to start: one way of one case is enough
-    where tests are to be fast."""
-    return case.group == "run" and not (case.name == "run-fedavg-1000-clients" and way is case.ours)
+    """Those of the loop that people write take seconds to start: it is the reference of runs with a
+    CNN, and a rival of the others."""
+    return case.group == "run" and (way is runs.LOOP or case.reference is runs.looped)
 
 
 WAYS = [

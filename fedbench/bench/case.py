@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,12 @@ class WrongResult(FedbenchError):
 @dataclass(frozen=True)
 class Ready:
     """A way that holds its inputs. `act` is timed. `read` is not timed; it turns what one call of
-    `act` returned into arrays or numbers by name."""
+    `act` returned into arrays or numbers by name. `compile_seconds` is what it took to compile
+    `act`, if it was compiled."""
 
     act: Act
     read: Callable[[Any], Outcome]
+    compile_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Case:
     """A piece of work that several ways do with the same inputs.
 
     Integers of an outcome must be equal to those of the reference. Other numbers may be off by
-    `tolerance` times the largest value of the same name. A way may give fewer names than the
+    the tolerance times the largest value of the same name. A way may give fewer names than the
     reference, but at least one.
 
     Attributes:
@@ -73,6 +75,8 @@ class Case:
         versus: the other ways.
         reference: computes the true outcome of the inputs, in numpy and float64.
         tolerance: the largest error, relative.
+        tolerances: those of names that have another one.
+        asked: how many times as long as ours the fastest of the other ways shall take.
         unit: what a call does many times, if its time is worth showing.
         units: how many of them a call does, for a size.
         heavy: whether it runs only if it is asked for.
@@ -88,6 +92,8 @@ class Case:
     versus: tuple[Way, ...] = ()
     reference: Callable[[Any], Outcome]
     tolerance: float = 0.0
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+    asked: float | None = None
     unit: str = ""
     units: Callable[[Any], int] = lambda size: 1
     heavy: bool = False
@@ -99,8 +105,8 @@ class Case:
         got = ready.read(ready.act())
         if not got or not got.keys() <= want.keys():
             raise WrongResult(f"{self.name}: {way.name} gives {sorted(got)}, expected some of {sorted(want)}")
-        allowed = self.tolerance if way.tolerance is None else way.tolerance
         for name, value in got.items():
+            allowed = self.tolerances.get(name, self.tolerance) if way.tolerance is None else way.tolerance
             error = _distance(np.asarray(value), np.asarray(want[name]))
             if not error <= allowed:
                 raise WrongResult(f"{self.name}: {way.name} has another {name}: off by {error:.2g}, allowed {allowed:g}")

@@ -1,56 +1,27 @@
 """A federated run as people write it in torch: a loop at the server, and processes that train
 clients. An update takes one message each way to every process.
 
-The loop gets the plan of the run, so that it simulates nothing. It trains the jobs of an update,
-takes the mean of their progress, and measures test accuracy and both losses where the run does. It
-has its own order of examples. torch is imported when it starts.
+The loop gets the plan of the run and the order of examples. It trains the jobs of an update, takes
+the mean of their progress, and measures test accuracy and both losses where the run does. torch is
+imported when it starts.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 
-from fedbench.bench.case import Outcome, Ready
+from fedbench.bench.case import Ready
+from fedbench.bench.orders import SAMPLE, Clients, Finished, Job, Orders, outcome
 from fedbench.bench.torch_ways import tensors
-from fedbench.bench.train import Net
 from fedbench.bench.train_ways import module_of
 
 PROCESSES = 2
-PART, SAMPLE = 1000, 2000  # examples that are evaluated together, and those of the training loss
-
-Job = tuple[int, int, int]
-"""The client, the version from which it starts, and its steps."""
-
-
-@dataclass(frozen=True)
-class Orders:
-    """What the loop knows from the plan: the jobs of every update, the versions that it evaluates,
-    and where it starts."""
-
-    updates: list[list[Job]]
-    evaluated: frozenset[int]
-    x0: Any  # (d,)
-    server_lr: float
-    test: tuple[Any, Any]  # features and labels
-
-
-@dataclass(frozen=True)
-class Clients:
-    """What a process needs to train clients: the network, all examples, the rows of every client,
-    and the rate."""
-
-    net: Net
-    x: Any
-    y: Any
-    shards: list[Any]
-    lr: float
+PART = 1000  # examples that are evaluated together
 
 
 class Local:
@@ -64,20 +35,16 @@ class Local:
         self.module = module_of(clients.net)
         self.loss = torch.nn.CrossEntropyLoss()
 
-    def delta(self, x: Any, client: int, steps: int) -> Any:
+    def delta(self, x: Any, job: Job) -> Any:
         torch, parameters = self.torch, self.module.parameters
-        shard = torch.from_numpy(self.clients.shards[client])
         torch.nn.utils.vector_to_parameters(x.clone(), parameters())
         optimizer = torch.optim.SGD(parameters(), lr=self.clients.lr)
-        for rows in itertools.islice(self.batches(shard), steps):
+        for batch in self.clients.batches(job):
+            rows = torch.from_numpy(batch)
             optimizer.zero_grad()
             self.loss(self.module(self.clients.x[rows]), self.clients.y[rows]).backward()
             optimizer.step()
         return torch.nn.utils.parameters_to_vector(parameters()).detach() - x
-
-    def batches(self, shard: Any) -> Iterator[Any]:
-        while True:
-            yield from shard[self.torch.randperm(len(shard))].split(self.clients.net.batch)
 
 
 def serve(pipe: Connection, clients: Clients) -> None:
@@ -95,7 +62,7 @@ def serve(pipe: Connection, clients: Clients) -> None:
         except EOFError:
             return
         starts = {version: torch.from_numpy(x) for version, x in models.items()}
-        pipe.send(np.stack([local.delta(starts[base], client, steps).numpy() for client, base, steps in jobs]))
+        pipe.send(np.stack([local.delta(starts[job.base], job).numpy() for job in jobs]))
 
 
 class Server:
@@ -120,26 +87,28 @@ class Server:
         for pipe in self.pipes:
             pipe.recv()
 
-    def run(self) -> tuple[float, int]:
-        """Returns the test accuracy of the last model, and the number of steps trained."""
-        x, models = self.orders.x0, {}
-        uses = Counter(base for jobs in self.orders.updates for _, base, _ in jobs)
-        accuracy, trained = 0.0, 0
-        for version, jobs in enumerate(self.orders.updates):
+    def run(self) -> Finished:
+        orders = self.orders
+        x, models = orders.x0, {}
+        uses = Counter(job.base for jobs in orders.updates for job in jobs)
+        first, accuracy, trained = x, 0.0, 0
+        for version, jobs in enumerate(orders.updates):
             models[version] = x
-            if version in self.orders.evaluated:
+            if version in orders.evaluated:
                 accuracy = self.evaluate(x)
-            x = x + np.float32(self.orders.server_lr) * self.progress(models, jobs).mean(axis=0)
-            uses.subtract(base for _, base, _ in jobs)
+            x = x + np.float32(orders.server_lr) * self.progress(models, jobs).mean(axis=0)
+            uses.subtract(job.base for job in jobs)
             models = {base: model for base, model in models.items() if uses[base]}
-            trained += sum(steps for _, _, steps in jobs)
-        return self.evaluate(x) if len(self.orders.updates) in self.orders.evaluated else accuracy, trained
+            first, trained = (x if version == 0 else first), trained + sum(job.steps for job in jobs)
+        if len(orders.updates) in orders.evaluated:
+            accuracy = self.evaluate(x)
+        return Finished(accuracy, trained, first)
 
     def progress(self, models: dict[int, Any], jobs: list[Job]) -> Any:
         shares = [jobs[number::PROCESSES] for number in range(PROCESSES)]
         for pipe, share in zip(self.pipes, shares, strict=True):
             if share:
-                pipe.send(({base: models[base] for _, base, _ in share}, share))
+                pipe.send(({job.base: models[job.base] for job in share}, share))
         return np.concatenate([pipe.recv() for pipe, share in zip(self.pipes, shares, strict=True) if share])
 
     def evaluate(self, x: Any) -> float:
@@ -160,12 +129,7 @@ class Server:
         return right / len(self.test[1])
 
 
-def by_hand(orders: Orders, clients: Clients) -> Ready:
+def by_hand(given: tuple[Orders, Clients]) -> Ready:
     """Makes one run a call. The processes have started before, and have their data."""
-    server = Server(orders, clients)
-
-    def read(found: tuple[float, int]) -> Outcome:
-        accuracy, trained = found
-        return {"updates": len(orders.updates), "trained_steps": trained, "test_accuracy": accuracy}
-
-    return Ready(server.run, read)
+    server = Server(*given)
+    return Ready(server.run, lambda finished: outcome(*given, finished))

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fedbench.bench import in_flgo, in_jax, in_pfl, stacked
 from fedbench.bench.case import Case, Outcome, Ready, Way
-from fedbench.bench.hand import PROCESSES, Clients, Orders, by_hand
+from fedbench.bench.hand import PROCESSES, by_hand
+from fedbench.bench.orders import Clients, Job, Orders, softmax_truth
 from fedbench.bench.server import TORCH
 from fedbench.bench.train import Net
 
@@ -29,38 +32,39 @@ class Size(NamedTuple):
     algorithm: str
 
 
-def spec_of(size: Size) -> Any:
+def spec_of(size: Size, seed: int = 0) -> Any:
     from fedbench import registry
     from fedbench.engine.spec import RunSpec
     from fedbench.scenarios.load import load
 
-    return RunSpec(load(size.scenario, size.overrides), registry.algorithm(size.algorithm), 0)
+    return RunSpec(load(size.scenario, size.overrides), registry.algorithm(size.algorithm), seed)
 
 
 def run(spec: Any, trainer: str, workers: int = 1) -> Ready:
     from fedbench.engine.run import Run, RunOptions
 
+    options = RunOptions(trainer=trainer, workers=workers)
+
     def read(record: Any) -> Outcome:
         facts, final = record.meta["ledger"], record.meta["final"]
-        return {"updates": facts["updates"], "trained_steps": facts["trained_steps"], "test_accuracy": final["test_accuracy"]}
+        found = {"updates": facts["updates"], "trained_steps": facts["trained_steps"], "test_accuracy": final["test_accuracy"]}
+        if spec.scenario.task.model != "softmax":
+            return found
+        budget = spec.scenario.budget.model_copy(update={"updates": 1})
+        short = dataclasses.replace(spec, scenario=spec.scenario.model_copy(update={"budget": budget}))
+        return {**found, "first_loss": Run(short, options=options).record().meta["final"]["test_loss"]}
 
-    return Ready(lambda: Run(spec, options=RunOptions(trainer=trainer, workers=workers)).record(), read)
+    return Ready(lambda: Run(spec, options=options).record(), read)
 
 
 native, with_torch = partial(run, trainer="native"), partial(run, trainer="torch")
 two_workers = partial(run, trainer="native", workers=PROCESSES)
 
 
-def counted(spec: Any) -> Ready:
-    """Runs with two workers and gives no accuracy, so that the plan alone is the reference."""
-    ready = two_workers(spec)
-
-    def read(record: Any) -> Outcome:
-        found = dict(ready.read(record))
-        del found["test_accuracy"]
-        return found
-
-    return Ready(ready.act, read)
+def counted(spec: Any, workers: int = PROCESSES) -> Ready:
+    """Runs and gives what is counted, of which the plan alone is the reference."""
+    ready = native(spec, workers=workers)
+    return Ready(ready.act, lambda record: {name: record.meta["ledger"][name] for name in ("updates", "trained_steps")})
 
 
 def counts(spec: Any) -> Outcome:
@@ -77,29 +81,28 @@ def planned(spec: Any) -> Outcome:
     return {**counts(spec), "test_accuracy": ready.read(ready.act())["test_accuracy"]}
 
 
-def loop(spec: Any) -> Ready:
-    """Runs the loop that people write, with the same plan, data and initial model."""
+def orders_of(spec: Any) -> tuple[Orders, Clients]:
+    """Returns the run's plan, data and initial model for the ways of others."""
     from fedbench.engine.plan import pieces
     from fedbench.engine.setup import Setup
     from fedbench.engine.trainers.native import layer_specs
 
     setup, scenario = Setup(spec), spec.scenario
-    updates: list[list[Any]] = []
+    updates: list[list[Job]] = []
     times: list[int] = []
     scheduler = setup.scheduler()
     for chunk in pieces(scheduler):
-        jobs = list(zip(chunk.client.tolist(), chunk.base.tolist(), chunk.steps.tolist(), strict=True))
+        columns = (chunk.client, chunk.k, chunk.base, chunk.steps)
+        jobs = [Job(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
         updates += [[jobs[i] for i in chunk.entries[a:b].tolist()] for a, b in itertools.pairwise(chunk.offsets.tolist())]
         times += chunk.time.tolist()
     points = _points(scenario.evaluation, scheduler.end_ns)
     versions = {int(np.searchsorted(times, point, "right")) for point in points} | {len(updates)}
     data, layers = setup.task.dataset, tuple(dataclasses.astuple(layer) for layer in layer_specs(setup.task.model))
-    return by_hand(
+    net = Net(layers, data.shape, data.classes, scenario.local.batch_size)
+    return (
         Orders(updates, frozenset(versions), setup.x0(), spec.algorithm.server_lr, (data.test.x, data.test.y)),
-        Clients(
-            *(Net(layers, data.shape, data.classes, scenario.local.batch_size), data.train.x, data.train.y),
-            *(list(setup.shards), spec.algorithm.local_lr),
-        ),
+        Clients(net, data.train.x, data.train.y, list(setup.shards), spec.algorithm.local_lr, spec.seed),
     )
 
 
@@ -113,28 +116,60 @@ def _points(evaluation: Any, end_ns: int) -> list[int]:
     return [evaluation.grid.time_ns(point) for point in range(evaluation.grid.points_until(end_ns))]
 
 
+def by(way: Callable[[tuple[Orders, Clients]], Ready], spec: Any) -> Ready:
+    """Starts another way of the run."""
+    return way(orders_of(spec))
+
+
 def looped(spec: Any) -> Outcome:
     """Returns the outcome of the loop that people write."""
-    ready = loop(spec)
+    ready = by(by_hand, spec)
     return ready.read(ready.act())
 
 
-def _whole(name: str, algorithm: str, *overrides: str) -> Case:
+def softmax(spec: Any) -> Outcome:
+    """Returns the outcome in float64 of a run of rounds in softmax regression."""
+    return softmax_truth(*orders_of(spec))
+
+
+def alone(case: Case, workers: int) -> Case:
+    """Returns the case of a run without rivals and without torch, checked against its plan."""
+    return dataclasses.replace(case, ours=Way("fedbench", partial(counted, workers=workers), NEEDS), versus=(), reference=counts)
+
+
+LOOP = Way("torch-loop-2p", partial(by, by_hand), TORCH)
+IN_JAX = tuple(Way(f"jax-{kind}", partial(by, partial(in_jax.rounds, clients_by=kind)), ("jax",)) for kind in ("map", "vmap"))
+STACKED = Way("torch-stacked", partial(by, stacked.rounds), TORCH)
+SIMULATORS = tuple(
+    Way(room, partial(by, way), (room, "torch")) for room, way in (("pfl", in_pfl.rounds), ("flgo", in_flgo.rounds))
+)
+
+
+def _whole(name: str, algorithm: str, *overrides: str, rivals: tuple[Way, ...] = (), **more: Any) -> Case:
     """Returns the case of a run on Fashion-MNIST, with batches of 10 and speeds within a factor of
     five."""
+    common: dict[str, Any] = {"reference": looped, "tolerance": 0.04}  # of the accuracy: masks of dropout and ties differ
+    small = ("partition={kind: overlapping, examples_per_client: 40}", "budget.updates=20")
     return Case(
         name=name,
         group="run",
         size=Size("defedavg-fashion-iid", overrides, algorithm),
-        small=Size("digits-demo", ("partition.kind=iid", "budget.updates=60"), algorithm.partition("[")[0]),
+        small=Size("digits-demo", (*small, *(part for part in overrides if "softmax" in part)), algorithm.partition("[")[0]),
         inputs=spec_of,
         ours=Way("fedbench", two_workers, NEEDS),
-        versus=(Way("torch-loop-2p", loop, TORCH),),
-        reference=looped,
-        tolerance=0.04,  # of the accuracy: examples come in another order
+        versus=(LOOP, *rivals),
         heavy=True,
+        **common | more,
     )
 
+
+# All ways train the same steps, so that nothing but rounding differs.
+SOFTMAX: dict[str, Any] = {
+    "rivals": (STACKED, *IN_JAX, *SIMULATORS),
+    "reference": softmax,
+    "tolerance": 0.002,
+    "tolerances": {"first_loss": 1e-4},
+}
 
 CASES = (
     Case(
@@ -149,18 +184,39 @@ CASES = (
         tolerance=0.03,  # of the accuracy: dropout and ties make small differences
         heavy=True,
     ),
-    _whole("run-fedavg-cnn-21840", "fedavg", "task.model=cnn_21840", "budget.updates=10", "evaluation.every_seconds=2"),
-    _whole("run-fedavg-softmax", "fedavg", "task.model=softmax", "budget.updates=60", "evaluation.every_seconds=6"),
-    _whole("run-fedavg-cnn-582026", "fedavg", "budget.updates=4", "evaluation.every_seconds=1"),
+    _whole(
+        "run-fedavg-cnn-21840",
+        "fedavg",
+        *("task.model=cnn_21840", "budget.updates=10", "evaluation.every_seconds=2"),
+        asked=5.2,
+    ),
+    _whole(
+        "run-fedavg-cnn-21840-tenth",
+        "fedavg",
+        *("task.model=cnn_21840", "budget.updates=1", "evaluation.every_seconds=2"),
+        rivals=IN_JAX,
+        tolerance=0.25,  # after one round, which masks of dropout sway
+    ),
+    _whole(
+        "run-fedavg-softmax-100-rounds",
+        "fedavg",
+        *("task.model=softmax", "budget.updates=100", "evaluation.every_seconds=6"),
+        **SOFTMAX,
+        asked=4,
+    ),
+    _whole("run-fedavg-cnn-582026", "fedavg", "budget.updates=4", "evaluation.every_seconds=1", asked=2.8),
     _whole(
         "run-fedbuff-cnn-21840",
         "fedbuff[concurrency=25,buffer_size=5,server_lr=0.3]",
         *("task.model=cnn_21840", "clients=50", "budget.updates=40", "evaluation.every_seconds=5"),
+        asked=6.7,
     ),
     _whole(
-        "run-fedavg-1000-clients",
+        "run-fedavg-1000-clients-50-rounds",
         "fedavg[cohort_size=100,local_lr=0.02]",
-        *("task.model=softmax", "clients=1000", "local.steps=1", "budget.updates=100", "evaluation.every_seconds=6"),
+        *("task.model=softmax", "clients=1000", "local.steps=1", "budget.updates=50", "evaluation.every_seconds=6"),
+        **SOFTMAX,
+        asked=2,
     ),
     Case(
         name="run-fedavg-1m-clients",

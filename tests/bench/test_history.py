@@ -77,7 +77,7 @@ def test_a_run_that_a_commit_does_not_know_skips() -> None:
     text = asv_runs(
         "import dataclasses\n"
         "from fedbench.bench import CASES\n"
-        "one = CASES['run-fedavg-softmax']\n"
+        "one = CASES['run-fedavg-softmax-100-rounds']\n"
         "CASES[one.name] = dataclasses.replace(one, size=one.small._replace(overrides=('partition.kind=unheard-of',)))\n"
         "try: found['Runs']().setup(one.name)\n"
         "except NotImplementedError as reason: print(reason)"

@@ -6,7 +6,7 @@ import gc
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,18 @@ Seconds = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ratio:
-    """Median and quartiles of their time over our time, over the rounds."""
+    """Median, quartiles, least and most of their time over our time, over the rounds."""
 
     median: float
     low: float
     high: float
+    least: float
+    most: float
 
     @classmethod
     def of(cls, theirs: Seconds, ours: Seconds) -> Ratio:
-        low, median, high = np.quantile(theirs / ours, (0.25, 0.5, 0.75)).tolist()
-        return cls(median, low, high)
+        least, low, median, high, most = np.quantile(theirs / ours, (0, 0.25, 0.5, 0.75, 1)).tolist()
+        return cls(median, low, high, least, most)
 
 
 class Sampler:
@@ -70,11 +72,12 @@ def in_turns(acts: Mapping[str, Act], rounds: int, sample_seconds: float = SAMPL
 
 @dataclass(frozen=True)
 class Measured:
-    """The seconds per call of every way that ran, ours first, and the reasons why others did
-    not."""
+    """The seconds per call of every way that ran, ours first, the reasons why others did not, and
+    how long those took to compile that are compiled."""
 
     seconds: dict[Way, Seconds]
     skipped: dict[Way, str]
+    compile_seconds: dict[Way, float] = field(default_factory=dict)
 
 
 def prepare(case: Case, size: Any) -> tuple[dict[Way, Ready], dict[Way, str]]:
@@ -103,4 +106,5 @@ def measure(case: Case, size: Any, rounds: int, sample_seconds: float = SAMPLE_S
     """Checks the ways of a case, and then times them in turns over so many rounds."""
     ready, skipped = prepare(case, size)
     seconds = in_turns({way.name: r.act for way, r in ready.items()}, rounds, sample_seconds)
-    return Measured({way: seconds[way.name] for way in ready}, skipped)
+    compiled = {way: r.compile_seconds for way, r in ready.items() if r.compile_seconds is not None}
+    return Measured({way: seconds[way.name] for way in ready}, skipped, compiled)

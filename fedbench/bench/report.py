@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fedbench import plain_files
 from fedbench.bench.case import Case, Way
-from fedbench.bench.measure import Measured, Ratio, Seconds
+from fedbench.bench.measure import Measured, Ratio
 from fedbench.errors import UsageError, quoted
 
 SCHEMA = 1
@@ -25,7 +25,8 @@ PUBLIC = ("case", "versus", "ratio", "ours_us", "theirs_us", "threads", "note")
 @dataclass(frozen=True)
 class Row:
     """One case beside one other way. `ratio` is the median of their time over ours over the rounds,
-    with the quartiles `low` and `high`. Microseconds a call are medians. Numbers are None if a way
+    with the quartiles `low` and `high`, and with `least` and `most`. Microseconds a call are
+    medians. `asked` is what the case asks of its fastest rival's ratio. Numbers are None if a way
     did not run. `library` is the package on whose release the other way's speed depends."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -40,6 +41,10 @@ class Row:
     threads: int
     library: str
     note: str
+    least: Above | None = None
+    most: Above | None = None
+    compile_seconds: float | None = None
+    asked: Above | None = None
 
     def public(self) -> dict[str, Any]:
         """Returns the row as `--json` prints it."""
@@ -53,26 +58,31 @@ def rows(case: Case, measured: Measured, threads: int, peak_mb: float | None = N
     ours = measured.seconds.get(case.ours)
     if ours is not None:
         others = [way for way in measured.seconds if way is not case.ours and not way.limit]
-        yield from (_row(case, way, ours, measured.seconds[way], threads, about) for way in others)
-        yield from _limit(case, measured, ours, threads)
+        yield from (_row(case, way, measured, threads, about) for way in others)
+        yield from _limit(case, measured, threads)
     for way, reason in measured.skipped.items():
         versus = "" if way is case.ours else way.name
         yield Row(case.name, versus, None, None, None, None, None, threads, way.library, f"skipped: {reason}")
 
 
-def _row(case: Case, way: Way, ours: Seconds, theirs: Seconds, threads: int, note: str) -> Row:
-    ratio = Ratio.of(theirs, ours)
-    ours_us, theirs_us = (float(np.median(seconds)) * 1e6 for seconds in (ours, theirs))
-    return Row(case.name, way.name, ratio.median, ratio.low, ratio.high, ours_us, theirs_us, threads, way.library, note)
+def _row(case: Case, way: Way, measured: Measured, threads: int, note: str) -> Row:
+    ours, theirs = measured.seconds[case.ours], measured.seconds[way]
+    ratio, compiled = Ratio.of(theirs, ours), measured.compile_seconds.get(way)
+    return Row(
+        *(case.name, way.name, ratio.median, ratio.low, ratio.high),
+        *(float(np.median(ours)) * 1e6, float(np.median(theirs)) * 1e6, threads, way.library),
+        note if compiled is None else ", ".join(filter(None, (note, f"compiled before, in {compiled:.2g} s"))),
+        *(ratio.least, ratio.most, compiled, case.asked),
+    )
 
 
-def _limit(case: Case, measured: Measured, ours: Seconds, threads: int) -> Iterator[Row]:
+def _limit(case: Case, measured: Measured, threads: int) -> Iterator[Row]:
     medians = {way: float(np.median(seconds)) for way, seconds in measured.seconds.items() if way.limit}
     if medians:
         best = min(medians, key=lambda way: medians[way])
         others = [f"{way.name} takes {medians[way] / medians[best]:.2f}x" for way in medians if way is not best]
         note = ", ".join([f"fraction of the fastest reading: {best.name}", *others])
-        yield _row(case, best, ours, measured.seconds[best], threads, note)
+        yield _row(case, best, measured, threads, note)
 
 
 def _about(case: Case, measured: Measured, peak_mb: float | None) -> str:

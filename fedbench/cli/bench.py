@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fedbench.bench import GROUPS, Case, host, select
+from fedbench.bench import GROUPS, Case, host, select, table
 from fedbench.bench.compare import THRESHOLD, Change, compare
 from fedbench.bench.measure import measure
 from fedbench.bench.report import Row, load, rows, save
@@ -21,6 +22,8 @@ from fedbench.cli.output import err, print_json, print_table, say, show
 from fedbench.errors import UsageError, quoted
 from fedbench.kernels import build_info
 from fedbench.results.provenance import provenance
+
+RIVALS = ("flgo", "jax", "pfl", "simpy")
 
 
 def command(
@@ -39,6 +42,10 @@ def command(
     ] = 1,
     as_json: JsonOption = False,
     save_to: Annotated[Path | None, typer.Option("--save", help="Keep the rows, with quartiles and provenance.")] = None,
+    read: Annotated[Path | None, typer.Option("--read", help="Take the rows of a saved file; measures nothing.")] = None,
+    pages: Annotated[
+        list[Path] | None, typer.Option("--table", help="Put the rows as a table between the marks of a Markdown page.")
+    ] = None,
     files: Annotated[
         tuple[Path, Path] | None, typer.Option("--compare", help="Two saved files, before and after; measures nothing.")
     ] = None,
@@ -51,38 +58,42 @@ def command(
     """
     if files is not None:
         return _compare(files, threshold, as_json)
-    cases = select(names or (), group, heavy=full)
+    for page in pages or ():
+        table.parts(page)  # before hours are spent
+    found, where = _measured(select(names or (), group, heavy=full), rounds, threads, as_json) if read is None else load(read)
+    if not as_json:
+        _show(found, where)
+    if save_to is not None:
+        save(save_to, found, where)
+    for page in pages or ():
+        table.put(page, table.markdown(found, where))
+    return None
+
+
+def _measured(cases: Sequence[Case], rounds: int, threads: int, as_json: bool) -> tuple[list[Row], dict[str, Any]]:
+    """Measures the cases one after the other, and returns their rows and provenance."""
     if settings := host.allocator_settings():
         show(f"starting again with an allocator that keeps its memory: {settings}")
         host.start_again()
     host.set_threads(threads, cases)
     found = []
-    for row in _measured(cases, rounds, threads):
-        found.append(row)
-        if as_json:
-            print_json(row.public())
-    if not as_json:
-        _show(found, rounds, threads)
-    if save_to is not None:
-        save(save_to, found, _provenance(rounds, threads))
-    return None
-
-
-def _measured(cases: Sequence[Case], rounds: int, threads: int) -> Iterator[Row]:
-    """Measures the cases one after the other, and yields their rows."""
     for number, case in enumerate(cases, 1):
         with err.status(f"{case.name} ({number} of {len(cases)})"):
             result = measure(case, case.size, rounds)
             memory = host.peak_mb(case) if case.memory and case.ours in result.seconds else None
-        yield from rows(case, result, threads, memory)
+        for row in rows(case, result, threads, memory):
+            found.append(row)
+            if as_json:
+                print_json(row.public())
+    return found, _provenance(rounds, threads)
 
 
-def _show(found: Sequence[Row], rounds: int, threads: int) -> None:
+def _show(found: Sequence[Row], where: Mapping[str, Any]) -> None:
     lines = [
         (row.case, row.versus, _number(row.ratio), _quartiles(row), _time(row.ours_us), _time(row.theirs_us), row.note)
         for row in found
     ]  # fmt: skip
-    title = f"ratio = theirs / ours; {rounds} rounds, torch threads: {threads}"
+    title = f"ratio = theirs / ours; {where.get('rounds')} rounds, torch threads: {where.get('threads')}"
     print_table(title, ["case", "versus", "ratio", "quartiles", "ours", "theirs", ""], lines)
 
 
@@ -95,18 +106,14 @@ def _quartiles(row: Row) -> str:
 
 
 def _time(us: float | None) -> str:
-    if us is None:
-        return ""
-    for unit, scale in (("us", 1.0), ("ms", 1e3)):
-        if us < 1e3 * scale:
-            return f"{us / scale:.3g} {unit}"
-    return f"{us / 1e6:.3g} s"
+    return "" if us is None else table.seconds(us)
 
 
 def _provenance(rounds: int, threads: int) -> dict[str, Any]:
-    where = provenance(build_info(), rounds=rounds, threads=threads, allocator=host.MALLOC)
-    with contextlib.suppress(PackageNotFoundError):
-        where["libraries"]["simpy"] = version("simpy")
+    where = provenance(build_info(), rounds=rounds, threads=threads, allocator=host.MALLOC, cores=os.cpu_count())
+    for name in RIVALS:
+        with contextlib.suppress(PackageNotFoundError):
+            where["libraries"][name] = version(name)
     return where
 
 

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, distributions, requires, ve
 from fedbench.results.provenance import DISTRIBUTION
 
 NAME = "fedbench"
-NOT_FOR_USERS = {"dev"}
+NOT_FOR_USERS = {"dev", "rivals"}
 
 
 def _same(name: str) -> str:

@@ -46,6 +46,13 @@ def whole() -> list[Case]:
 
 
 def alone() -> list[Case]:
-    """Returns the cases that are worth timing without rivals, as asv and `make regress` do. The
-    cases of the curve are left out, since they do the work of the hold cases."""
+    """Returns the cases of the kernels that are worth timing without rivals, as asv and `make
+    regress` do. The cases of the curve are left out, since they do the work of the hold cases."""
     return [case for case in select() if case.group != "queue-curve"]
+
+
+def watched(name: str) -> Case:
+    """Returns the case of a name as it is timed without rivals. A whole run needs no torch then,
+    and has one worker, so that what it takes is what its processor works."""
+    case = find(name)
+    return runs.alone(case, workers=1) if case.group == "run" else case

@@ -2,33 +2,32 @@
 JSON object a line:
 
     {"prepare": case, "small": bool}  ->  {"skipped": why, or ""}
-    {"sample": true}                  ->  {"seconds": of a call}
+    {"sample": true}                  ->  {"passed": seconds of a call, "worked": of processors}
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
 from fedbench.bench.case import missing
-from fedbench.bench.catalogue import find
+from fedbench.bench.catalogue import watched
 from fedbench.bench.measure import Sampler
 from fedbench.errors import FedbenchError
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
     """Answers requests until they end. An error is an answer too: {"error": ..}."""
-    sampler: Callable[[], float] | None = None
+    sampler: Sampler | None = None
     for line in requests:
         request = json.loads(line)
         try:
             if "prepare" in request:
                 sampler, answer = _prepare(request)
             else:
-                answer = {"seconds": sampler() if sampler else None}
+                answer = dict(zip(("passed", "worked"), sampler.both(), strict=True)) if sampler else {}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         answers.write(json.dumps(answer) + "\n")
@@ -36,7 +35,7 @@ def serve(requests: TextIO, answers: TextIO) -> None:
 
 
 def _prepare(request: dict[str, Any]) -> tuple[Sampler | None, dict[str, Any]]:
-    case = find(request["prepare"])
+    case = watched(request["prepare"])
     if why := missing(case.ours):
         return None, {"skipped": why}
     given = case.inputs(case.small if request["small"] else case.size)

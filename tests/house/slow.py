@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MINUTES = 4
 ALONE = {
     "benchmarks/test_cases.py": "all benchmark cases in full size",
+    "benchmarks/test_rivals.py": "ratios of whole runs want a machine that does nothing else",
     "tests/kernels/test_aarch64.py": "`make aarch64` runs it",
 }
 FINE = (0, 5)  # pytest: all passed; all was skipped or left out

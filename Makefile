@@ -40,7 +40,7 @@ demo: $(STAMP)
 	    --note "default options: a demonstration, not a ranking"
 
 site: $(STAMP)
-	$(BIN)/fedbench leaderboard suites $(notdir $(wildcard results/suites/*)) --speed results/asv --changes results/changes.yaml \
+	$(BIN)/fedbench leaderboard suites $(notdir $(wildcard results/suites/*)) --speed results/asv --rivals results/whole-runs.json --changes results/changes.yaml \
 	    $(if $(wildcard results/submissions),--submissions results/submissions) \
 	    $(if $(wildcard results/papers),--papers results/papers) -o build/site
 

@@ -126,3 +126,16 @@ def load(path: Path) -> tuple[list[Row], dict[str, Any]]:
             f"measurement {path}: expected a file of `fedbench bench --save`: {place:.80}: {first['msg']}, got {quoted(first['input'])}"
         ) from None
     return found.rows, found.provenance
+
+
+def load_all(paths: Sequence[Path]) -> tuple[list[Row], dict[str, Any]]:
+    """Returns the rows of several files and the provenance of the first. UsageError if another file
+    has another provenance, but for the load of the machine."""
+    (first, where), *others = (load(path) for path in paths)
+    for path, (_, other) in zip(paths[1:], others, strict=True):
+        for name in (where.keys() | other.keys()) - {"load"}:
+            if where.get(name) != other.get(name):
+                raise UsageError(
+                    f"measurement {path}: expected the {name} of {paths[0]}, {quoted(where.get(name))}, got {quoted(other.get(name))}"
+                )
+    return [*first, *(row for rows_of, _ in others for row in rows_of)], where

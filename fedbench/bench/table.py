@@ -28,7 +28,8 @@ def about(provenance: Mapping[str, Any]) -> str:
     libraries = provenance.get("libraries", {})
     known = [f"{name} {libraries[name]}" for name in ("torch", "jax", "pfl", "flgo") if name in libraries]
     where = [f"{provenance.get('cpu')}, {provenance.get('cores')} cores", str(provenance.get("instruction_set")), *known]
-    taken = f"medians of {provenance.get('rounds')} rounds in turns, at commit {str(provenance.get('commit'))[:10]}"
+    busy = f", under a load of {provenance['load']:.1f}" if "load" in provenance else ""
+    taken = f"medians of {provenance.get('rounds')} rounds in turns, at commit {str(provenance.get('commit'))[:10]}{busy}"
     return f"{', '.join(where)}; {taken}"
 
 
@@ -46,6 +47,11 @@ def _cells(row: Row, fastest: bool) -> tuple[str, ...]:
     span = "" if row.least is None else f" ({row.least:.3g} to {row.most:.3g})"
     asked = "" if row.asked is None or not fastest else f"{row.asked:g}: {'' if row.ratio >= row.asked else 'not '}reached"
     return (row.case, seconds(row.ours_us), row.versus, f"{seconds(row.theirs_us)}{compiled}", f"{row.ratio:.3g}{span}", asked)
+
+
+def document(rows: Sequence[Row], provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the table for a page of the site."""
+    return {"about": about(provenance), "head": list(HEAD), "rows": [list(line) for line in cells(rows)]}
 
 
 def markdown(rows: Sequence[Row], provenance: Mapping[str, Any]) -> str:

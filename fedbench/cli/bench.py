@@ -15,7 +15,7 @@ import typer
 from fedbench.bench import GROUPS, Case, host, select, table
 from fedbench.bench.compare import THRESHOLD, Change, compare
 from fedbench.bench.measure import measure
-from fedbench.bench.report import Row, load, rows, save
+from fedbench.bench.report import Row, load, load_all, rows, save
 from fedbench.cli import completion
 from fedbench.cli.options import JsonOption
 from fedbench.cli.output import err, print_json, print_table, say, show
@@ -42,7 +42,9 @@ def command(
     ] = 1,
     as_json: JsonOption = False,
     save_to: Annotated[Path | None, typer.Option("--save", help="Keep the rows, with quartiles and provenance.")] = None,
-    read: Annotated[Path | None, typer.Option("--read", help="Take the rows of a saved file; measures nothing.")] = None,
+    read: Annotated[
+        list[Path] | None, typer.Option("--read", help="Take the rows of a saved file, or of several; measures nothing.")
+    ] = None,
     pages: Annotated[
         list[Path] | None, typer.Option("--table", help="Put the rows as a table between the marks of a Markdown page.")
     ] = None,
@@ -60,7 +62,7 @@ def command(
         return _compare(files, threshold, as_json)
     for page in pages or ():
         table.parts(page)  # before hours are spent
-    found, where = _measured(select(names or (), group, heavy=full), rounds, threads, as_json) if read is None else load(read)
+    found, where = load_all(read) if read else _measured(select(names or (), group, heavy=full), rounds, threads, as_json)
     if not as_json:
         _show(found, where)
     if save_to is not None:
@@ -110,7 +112,9 @@ def _time(us: float | None) -> str:
 
 
 def _provenance(rounds: int, threads: int) -> dict[str, Any]:
-    where = provenance(build_info(), rounds=rounds, threads=threads, allocator=host.MALLOC, cores=os.cpu_count())
+    where = provenance(
+        build_info(), rounds=rounds, threads=threads, allocator=host.MALLOC, cores=os.cpu_count(), load=os.getloadavg()[0]
+    )
     for name in RIVALS:
         with contextlib.suppress(PackageNotFoundError):
             where["libraries"][name] = version(name)

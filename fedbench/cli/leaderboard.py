@@ -55,6 +55,9 @@ def build_suites(
     asv: Annotated[
         Path | None, typer.Option("--speed", help="Folder of asv's results, for the page of the suite's own speed.")
     ] = None,
+    beside: Annotated[
+        Path | None, typer.Option("--rivals", help="Rows of `fedbench bench --save`, which the page of --speed shows too.")
+    ] = None,
     log: Annotated[Path | None, typer.Option("--changes", help="YAML file of what changed, for the page of changes.")] = None,
     handed_in: Annotated[Path | None, typer.Option("--submissions", help="Folder of what others handed in.")] = None,
     printed: Annotated[
@@ -70,6 +73,7 @@ def build_suites(
 
     Example: fedbench leaderboard suites axes -o site
     """
+    from fedbench.bench import report, table
     from fedbench.leaderboard import of_suite, write  # the other verbs start faster without it
     from fedbench.leaderboard.pages import changes, speed
     from fedbench.suites import illustrations
@@ -77,6 +81,10 @@ def build_suites(
     from fedbench.suites.findings.results import load, reference_for
 
     timed = None if asv is None else speed.read(asv)
+    if beside is not None:
+        if timed is None:
+            raise UsageError("--rivals: expected --speed too, on whose page they stand")
+        timed["rivals"] = table.document(*report.load(beside))
     logged = changes.read(log) if log is not None else ()
     papers = _papers(printed) if printed is not None else []
     documents = []

@@ -211,8 +211,15 @@ class _Machine(Part):
     cases: Annotated[list[_Case], Field(max_length=1000)]
 
 
+class _Rivals(Part):
+    about: Text
+    head: Lines
+    rows: Annotated[list[Lines], Field(max_length=1000)]
+
+
 class _Speed(Part):
     machines: Annotated[list[_Machine], Field(max_length=100)]
+    rivals: _Rivals | None = None
 
 
 class _Change(Part):

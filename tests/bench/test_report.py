@@ -11,7 +11,7 @@ import pytest
 
 from fedbench.bench.case import Way
 from fedbench.bench.measure import Measured
-from fedbench.bench.report import PUBLIC, load, rows, save
+from fedbench.bench.report import PUBLIC, load, load_all, rows, save
 from fedbench.errors import UsageError
 
 from .test_case import toy, way
@@ -70,3 +70,19 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         load(tmp_path / "a.json")
     with pytest.raises(UsageError, match="cannot be written"):
         save(tmp_path / "no/folder.json", [], {})
+
+
+def test_rows_of_several_files_stand_together_if_they_were_measured_alike(tmp_path: Path) -> None:
+    found, files = list(rows(CASE, measured(), threads=2)), [tmp_path / name for name in ("a.json", "b.json", "c.json")]
+    for file, cpu in zip(files, ("x", "x", "y"), strict=True):
+        save(file, found, {"cpu": cpu, "load": 1.5 if file is files[0] else 2.5})
+    assert load_all(files[:2]) == ([*found, *found], {"cpu": "x", "load": 1.5})
+    with pytest.raises(UsageError, match=r"c\.json: expected the cpu of .*a\.json, 'x', got 'y'"):
+        load_all(files)
+
+
+def test_least_most_compile_time_and_what_was_asked_are_kept() -> None:
+    compiled = replace(measured(), compile_seconds={RIVAL: 1.25})
+    row = next(rows(replace(CASE, asked=2.0), compiled, threads=1))
+    assert (row.least, row.most, row.compile_seconds, row.asked) == (3.0, 3.0, 1.25, 2.0)
+    assert row.note.endswith("compiled before, in 1.2 s")

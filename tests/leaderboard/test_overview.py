@@ -37,8 +37,10 @@ def test_the_page_says_it_without_colour_and_escapes_texts(record: Make) -> None
 
 
 def test_every_page_is_there_and_links_to_what_is_there(record: Make, tmp_path: Path) -> None:
-    asv = {"machines": [{"label": "m", "cpu": "c", "commits": ["ab", "cd"], "days": ["2026-01-01", "2026-01-02"], "cases": [
-        {"name": "sum", "values": [2e-3, 1e-3]}, {"name": "once", "values": [None, 1.0]}]}]}  # fmt: skip
+    rivals = {"about": "on a CPU", "head": ["case", "ratio"], "rows": [["sum", "<3"]]}
+    days = ["2026-01-01", "2026-01-02"]
+    cases = [{"name": "sum", "values": [2e-3, 1e-3]}, {"name": "once", "values": [None, 1.0]}]
+    asv = {"rivals": rivals, "machines": [{"label": "m", "cpu": "c", "commits": ["ab", "cd"], "days": days, "cases": cases}]}
     changed = [{"date": "2026-01-01", "text": "`a` came."}, {"date": "2026-01-02", "text": "<b>went</b>."}]
     index = write([full(record), full(record, "other")], tmp_path, asv=asv, changed=changed)
     assert index == tmp_path / "index.html"
@@ -57,6 +59,7 @@ def test_every_page_is_there_and_links_to_what_is_there(record: Make, tmp_path: 
         assert 'aria-current="page"' in text or page.parent != tmp_path, "a page of the way around says where one is"
     assert "&lt;b&gt;went" in (tmp_path / "changes.html").read_text()
     assert "now 1 ms, at first 2 ms" in (tmp_path / "speed.html").read_text()
+    assert "<td>sum</td><td>&lt;3</td>" in (tmp_path / "speed.html").read_text()
 
 
 def test_names_are_addresses(record: Make, tmp_path: Path) -> None:

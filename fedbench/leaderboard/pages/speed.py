@@ -80,7 +80,7 @@ def render(site: Site) -> str:
         {**machine, "pictures": [(case, _picture(case, machine["commits"]), _told(case)) for case in machine["cases"]]}
         for machine in (site.speed or {})["machines"]
     ]
-    return site.page("speed.html", "speed.html", machines=machines)
+    return site.page("speed.html", "speed.html", machines=machines, rivals=(site.speed or {}).get("rivals"))
 
 
 def _told(case: Mapping[str, Any]) -> str:

@@ -99,13 +99,30 @@ void register_random(py::module_& module) {
 
     module.def(
         "draw_per_client",
-        [](std::uint64_t seed, Purpose purpose, std::uint32_t clients) {
+        [](std::uint64_t seed, Purpose purpose, std::uint32_t clients, std::uint32_t k) {
             py::array_t<double> out(bounded("clients", clients));
             double* values = out.mutable_data();
-            for (std::uint32_t i = 0; i < clients; ++i) values[i] = RandomStream(seed, purpose, i).uniform();
+            for (std::uint32_t i = 0; i < clients; ++i) values[i] = RandomStream(seed, purpose, i, k).uniform();
             return out;
         },
-        py::arg("seed"), py::arg("purpose"), py::arg("clients"), "The first uniform draw of every client's stream (N,) float64.");
+        py::arg("seed"), py::arg("purpose"), py::arg("clients"), py::arg("k") = 0,
+        "The first uniform draw of every client's stream (N,) float64.");
+
+    module.def(
+        "draw_below_per_client",
+        [](std::uint64_t seed, Purpose purpose, std::uint32_t clients, std::uint32_t k, std::uint32_t n) {
+            if (n == 0) throw py::value_error("n: must be >= 1, got 0");
+            py::array_t<std::int64_t> whole(bounded("clients", clients));
+            py::array_t<double> after(whole.size());
+            for (std::uint32_t i = 0; i < clients; ++i) {
+                RandomStream stream(seed, purpose, i, k);
+                whole.mutable_data()[i] = stream.below(n);
+                after.mutable_data()[i] = stream.uniform();
+            }
+            return py::make_tuple(whole, after);
+        },
+        py::arg("seed"), py::arg("purpose"), py::arg("clients"), py::arg("k"), py::arg("n"),
+        "The first draw of every client's stream, below(n) (N,) int64, and the uniform one that follows (N,) float64.");
 
     module.def("portable_log", &portable_log, py::arg("x"));
     module.def("portable_exp", &portable_exp, py::arg("x"));

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fedbench._core import Purpose, RandomStream, draw_batches, draw_per_client
+from fedbench._core import Purpose, RandomStream, draw_batches, draw_below_per_client, draw_per_client
 
-__all__ = ["Purpose", "RandomStream", "draw_batches", "draw_per_client", "draw_share_of_every_class"]
+__all__ = ["Purpose", "RandomStream", "draw_batches", "draw_below_per_client", "draw_per_client", "draw_share_of_every_class"]
 
 
 def draw_share_of_every_class(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, RandomStream
+from fedbench.kernels.random import Purpose, draw_below_per_client, draw_per_client
 from fedbench.kernels.traces import Nanoseconds, Trace, Traced
 from fedbench.scenarios.network_parts import Links
 from fedbench.scenarios.schema import Scenario
@@ -59,19 +59,18 @@ def links(scenario: Scenario, seed: int) -> tuple[Drawn, Drawn] | None:
 
 def _drawn(part: Links, clients: int, seed: int, k: int) -> Drawn:
     traces = _traces(part)
-    streams = [RandomStream(seed, Purpose.speed, client, k) for client in range(clients)]
     if part.folder is not None:
-        of = np.array([stream.below(len(traces)) for stream in streams])
+        of, shares = draw_below_per_client(seed, Purpose.speed, clients, k, len(traces))
     else:
         of = np.arange(clients) if len(traces) > 1 else np.zeros(clients, np.int64)
-    periods = [int(trace.duration_ns.sum(dtype=np.int64)) for trace in traces]
+        shares = draw_per_client(seed, Purpose.speed, clients, k)
+    periods = np.array([trace.duration_ns.sum(dtype=np.int64) for trace in traces])[of]
     if part.offset_seconds is None:
-        shares = [float(stream.uniform(1)[0]) for stream in streams]
-        shifts = [min(int(share * periods[i]), periods[i] - 1) for share, i in zip(shares, of, strict=True)]
+        shifts = np.minimum((shares * periods).astype(np.int64), periods - 1)
     else:
-        shifts = [round(part.offset_seconds * 1e9) % periods[i] for i in of]
+        shifts = round(part.offset_seconds * 1e9) % periods
     used, index = np.unique(of, return_inverse=True)
-    return Drawn(tuple(traces[i] for i in used), index, np.array(shifts, np.int64))
+    return Drawn(tuple(traces[i] for i in used), index, shifts)
 
 
 def _traces(part: Links) -> tuple[Trace, ...]:

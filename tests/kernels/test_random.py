@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbench import _core
-from fedbench.kernels.random import Purpose, RandomStream, draw_batches
+from fedbench.kernels.random import Purpose, RandomStream, draw_batches, draw_below_per_client, draw_per_client
 from tests.kernels.reference import philox4x32
 
 DETERMINISTIC = settings(derandomize=True, deadline=None, max_examples=100, database=None)
@@ -196,3 +196,13 @@ def test_refused() -> None:
     for arguments in ((-1, Purpose.speed), (2**64, Purpose.speed), (0, 1), (0, Purpose.speed, -1), (0, Purpose.speed, 0, 2**32)):
         with pytest.raises(TypeError, match="incompatible constructor arguments"):
             RandomStream(*arguments)
+
+
+def test_first_draws_of_all_clients_are_those_of_their_streams() -> None:
+    streams = [RandomStream(7, Purpose.speed, client, 5) for client in range(50)]
+    whole, after = draw_below_per_client(7, Purpose.speed, 50, 5, 86)
+    assert whole.tolist() == [stream.below(86) for stream in streams]
+    assert after.tolist() == [float(stream.uniform(1)[0]) for stream in streams]
+    assert draw_per_client(7, Purpose.speed, 50, 5)[3] == RandomStream(7, Purpose.speed, 3, 5).uniform(1)[0]
+    with pytest.raises(ValueError, match="n: must be >= 1, got 0"):
+        draw_below_per_client(7, Purpose.speed, 50, 5, 0)

@@ -200,7 +200,9 @@ def _environment() -> Fact:
 
 
 def _digits() -> Fact:
-    return Fact("data digits", f"comes with scikit-learn {version('scikit-learn')}")
+    from fedbench.tasks import digits
+
+    return Fact("data digits", f"comes with fedbench, {len(digits.dataset().train):,} images to train on")
 
 
 def _fashion() -> Fact:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 DISTRIBUTION = "fedbench-suite"
-LIBRARIES = ("numpy", "torch", "torchvision", "scikit-learn", "transformers", "tokenizers", "safetensors")
+LIBRARIES = ("numpy", "torch", "torchvision", "transformers", "tokenizers", "safetensors")
 
 
 @functools.cache

@@ -21,7 +21,7 @@ import fedbench.registry
 
 LAZY = (
     "fedbench.engine.run", "fedbench.leaderboard.pages.speed", "fedbench.suites.findings.document", "fedbench.tasks.digits",
-    "pyarrow.parquet", "scipy.stats.qmc", "sklearn.datasets",
+    "pyarrow.parquet", "scipy.stats.qmc",
 )  # fmt: skip
 """What the command line imports only when it needs it, which would take a second of most cases."""
 

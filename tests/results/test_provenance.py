@@ -72,10 +72,10 @@ def test_where_the_processor_is_not_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_libraries_that_numbers_depend_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {"numpy", "torch", "scikit-learn"} <= set(LIBRARIES)
+    assert {"numpy", "torch"} <= set(LIBRARIES)
     found = library_versions()
     assert found == {name: version(name) for name in found}
-    assert {"numpy", "scikit-learn"} <= set(found)
+    assert "numpy" in found
     monkeypatch.setattr(module, "LIBRARIES", ("numpy", "no-such-library"))
     assert list(library_versions.__wrapped__()) == ["numpy"]
 

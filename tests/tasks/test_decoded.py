@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedbench.tasks import decoded, digits, fashion_mnist
+from fedbench.tasks import decoded, fashion_mnist
 from fedbench.tasks.data import Dataset, Examples
 
 
@@ -197,21 +197,13 @@ def test_killed_at_any_moment(cache: Path, source: Path, tmp_path: Path) -> None
 
 
 def test_real_data_are_what_is_decoded(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks = [digits.dataset]
-    if any(folder.is_dir() for folder in (fashion_mnist.DEBIAN,)):
-        tasks.append(fashion_mnist.dataset)
-    for load in tasks:
-        monkeypatch.setenv("FEDBENCH_CACHE", "off")
-        want = load()
-        monkeypatch.setenv("FEDBENCH_CACHE", str(cache))
-        for _ in range(2):
-            found = load()
-            for part in ("train", "test"):
-                assert np.array_equal(getattr(found, part).x, getattr(want, part).x)
-                assert np.array_equal(getattr(found, part).y, getattr(want, part).y)
-
-
-def test_digits_need_no_scikit_learn_once_they_are_kept(cache: Path) -> None:
-    code = "import sys; from fedbench.tasks import digits; digits.dataset(); print('sklearn' in sys.modules)"
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in range(2)]
-    assert runs == ["True\n", "False\n"]
+    if not fashion_mnist.DEBIAN.is_dir():
+        pytest.skip("no Fashion-MNIST")
+    monkeypatch.setenv("FEDBENCH_CACHE", "off")
+    want = fashion_mnist.dataset()
+    monkeypatch.setenv("FEDBENCH_CACHE", str(cache))
+    for _ in range(2):
+        found = fashion_mnist.dataset()
+        for part in ("train", "test"):
+            assert np.array_equal(getattr(found, part).x, getattr(want, part).x)
+            assert np.array_equal(getattr(found, part).y, getattr(want, part).y)

@@ -27,10 +27,10 @@ SYSTEM = ("/usr/lib", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/
 def main() -> None:
     """Gives its rights up, reads which algorithm it is about, and answers until nobody asks."""
     channel, folder = socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2])
-    libraries = {*SYSTEM, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(Path(__file__).parents[2])}
-    examples = {
-        Path(sysconfig.get_path(kind)) / "sklearn" / "datasets" / "data" for kind in ("purelib", "platlib")
-    }  # with test sets
+    ours = Path(__file__).parents[2]
+    libraries = {*SYSTEM, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(ours)}
+    examples = {ours / "tasks" / "embedded"}  # with test sets, as those of scikit-learn
+    examples |= {Path(sysconfig.get_path(kind)) / "sklearn" / "datasets" / "data" for kind in ("purelib", "platlib")}
     confined = confine.confine([Path(one) for one in [*libraries, *sys.argv[3:]]], folder, examples)
     # Imported here, since a thread that a library starts before would keep its rights.
     from fedbench.engine.isolation import wire

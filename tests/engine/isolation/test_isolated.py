@@ -203,6 +203,7 @@ TALKS = "import gc, socket\nfor s in gc.get_objects():\n    if isinstance(s, soc
         ("class Mine:\n    pass", "extends fedbench.Algorithm"),
         ("import pathlib\npathlib.Path('/etc/passwd').read_text()", "PermissionError"),
         ("import pathlib, fedbench\npathlib.Path(fedbench.__file__).write_text('')", "PermissionError"),
+        ("from fedbench.tasks import digits\ndigits.FILE.read_bytes()", "PermissionError"),
         ("from sklearn.datasets import load_digits\nload_digits()", "PermissionError"),
         ("import os\nos.mkdir('nested')", "PermissionError"),
         ("import os\nos.symlink('/etc', 'link')", "PermissionError"),

@@ -1,5 +1,7 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
+# make test-core  a smaller part of it without torch and the other extras, in an environment of its own
+# make docs    every line of README is run; how to cite, the paper and the metadata of the results are checked
 # make site    the site of the published suites, into build/site
 # make papers  the verdicts on the papers' tables and their pages, from the committed records
 # make theory  the measured lines of theory that stand beside them; minutes
@@ -18,28 +20,35 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+CORE := $(VENV)/.fedbench-core
 STAMP := $(VENV)/.fedbench-installed
 ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$(wildcard fedbench/algorithms/*.py))))
 
-.PHONY: demo site papers theory test smoke slow touched golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
+.PHONY: demo site papers theory test test-core docs smoke slow touched golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
 
-# Editable, so Python changes need nothing; a change of the C++ or of the build files installs again. The extension is compiled while
-# torch is unpacked, which takes as long; the last line finds it ready in build/.
-$(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/cuda/*.cu csrc/cuda/*.cuh csrc/include/fedbench/*.hpp csrc/include/fedbench/*/*.hpp)
+# Editable, so Python changes need nothing; a change of the C++ or of the build files installs again. The extension is compiled while what
+# it needs is fetched; the last line finds it ready in build/.
+$(CORE): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/cuda/*.cu csrc/cuda/*.cuh csrc/include/fedbench/*.hpp csrc/include/fedbench/*/*.hpp)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install "scikit-build-core>=1.0" "pybind11>=3.0" ninja cmake
+	$(PIP) install "scikit-build-core>=1.0" "pybind11>=3.0" "setuptools-scm>=8" ninja cmake
 	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(VENV)/wheel . & build=$$!; \
-	$(PIP) install torch torchvision || { kill $$build; exit 1; }; wait $$build
-	$(PIP) install --no-build-isolation --editable ".[dev]"
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+	    | xargs -d '\n' $(PIP) install || { kill $$build; exit 1; }; wait $$build
+	$(PIP) install --no-build-isolation --editable .
 	rm -r $(VENV)/wheel
 	touch $@
 
-demo: $(STAMP)
+# Everything that fedbench works with, and what its tests and checks need: torch is most of it.
+$(STAMP): $(CORE)
+	$(PIP) install --no-build-isolation --editable ".[dev]"
+	touch $@
+
+demo: $(CORE)
 	$(BIN)/fedbench run digits-demo $(ALL:%=-a %) --seeds 3 --processes 2 --store demo/runs --resume
 	$(BIN)/fedbench leaderboard build --store demo/runs --output demo/leaderboard --title "fedbench demo" \
 	    --note "default options: a demonstration, not a ranking"
 
-site: $(STAMP)
+site: $(CORE)
 	$(BIN)/fedbench leaderboard suites $(notdir $(wildcard results/suites/*)) --speed results/asv --rivals results/whole-runs.json --changes results/changes.yaml \
 	    $(if $(wildcard results/submissions),--submissions results/submissions) \
 	    $(if $(wildcard results/papers),--papers results/papers) -o build/site
@@ -53,6 +62,19 @@ theory: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --durations=25
+
+# In an environment of its own, which has no extra. It takes the extension that is built already.
+CORE_VENV ?= .venv-core
+test-core: $(CORE)
+	test -x $(CORE_VENV)/bin/python || $(PYTHON) -m venv $(CORE_VENV)
+	$(CORE_VENV)/bin/python -m pip --quiet --disable-pip-version-check install "scikit-build-core>=1.0" "setuptools-scm>=8"
+	PATH="$(abspath $(BIN)):$$PATH" pybind11_DIR="$$($(BIN)/python -m pybind11 --cmakedir)" \
+	    $(CORE_VENV)/bin/python -m pip --quiet --disable-pip-version-check install --no-build-isolation --editable ".[test]"
+	$(CORE_VENV)/bin/python -m pytest -n 2 tests/test_*.py $(addprefix tests/,conformance engine golden results scenarios tasks types)
+
+docs: $(STAMP)
+	$(BIN)/python -m tests.house.prose
+	$(BIN)/python -m pytest -n 2 tests/house/test_readme.py tests/house/test_published.py tests/cli/test_cite.py
 
 slow: $(STAMP)
 	$(BIN)/python -m pytest -m "slow and not gpu" --durations=25

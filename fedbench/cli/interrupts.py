@@ -5,29 +5,10 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections.abc import Iterator
-from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from fedbench.cli.output import show
-from fedbench.errors import FedbenchError
-
-
-class Interrupted(FedbenchError):
-    """Ctrl-C ended a verb that says nothing of its own about it."""
-
-    exit_code = 130
-
-
-class Verbs(TyperGroup):
-    """The verbs of the command line, each of which ends with one line after Ctrl-C."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted") from None
 
 
 @contextlib.contextmanager

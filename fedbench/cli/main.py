@@ -13,47 +13,18 @@ import typer
 
 import fedbench
 from fedbench import foreign
-from fedbench.cli import (
-    applicability,
-    bench,
-    catalogue,
-    compare,
-    conformance,
-    doctor,
-    imports,
-    info,
-    leaderboard,
-    listing,
-    new,
-    plan,
-    plot,
-    reproduce,
-    rules,
-    run,
-    submit,
-    suite,
-    suite_results,
-    table,
-    test,
-    theory,
-    trace,
-    verify,
-)
-from fedbench.cli.interrupts import Verbs
 from fedbench.cli.output import say, show_error
+from fedbench.cli.verbs import Verbs, made
 from fedbench.errors import FedbenchError, shown_on_one_line
 
 WRONG_WORDS: Any = typer.BadParameter.__mro__[1]
 """What typer raises for an unknown verb or option, or a value of the wrong kind."""
 
-app = typer.Typer(
+app = made(
     name="fedbench",
     cls=Verbs,
     help="Federated optimisation under heterogeneity: plan, run, verify, publish.",
     no_args_is_help=True,
-    rich_markup_mode=None,  # help shows its texts as they stand: markup would take name[param=value,...] for a style
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 
@@ -70,33 +41,6 @@ def options(
     ] = False,
 ) -> None:
     """Options before a verb."""
-
-
-app.command("list")(listing.command)
-app.command("info")(info.command)
-app.command("catalogue")(catalogue.command)
-app.command("plan")(plan.command)
-app.command("applicability")(applicability.command)
-app.command("run")(run.command)
-app.command("verify")(verify.command)
-app.command("reproduce")(reproduce.command)
-app.command("compare")(compare.command)
-app.command("plot")(plot.command)
-app.command("table")(table.command)
-app.command("test")(test.command)
-app.command("theory")(theory.command)
-app.command("trace")(trace.command)
-app.command("conformance")(conformance.command)
-app.command("bench")(bench.command)
-app.command("doctor")(doctor.command)
-app.command("tune")(suite.tune)
-app.command("rules")(rules.command)
-app.command("submit")(submit.command)
-suite.app.add_typer(suite_results.app)
-app.add_typer(suite.app, name="suite")
-app.add_typer(leaderboard.app, name="leaderboard")
-app.add_typer(new.app, name="new")
-app.add_typer(imports.app, name="import")
 
 
 def main() -> None:

@@ -1,15 +1,14 @@
-"""What is installed beside fedbench: packages of others that use its names, and extras."""
+"""What is installed beside fedbench: packages of others that use its names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distributions, requires, version
+from importlib.metadata import distributions
 
-from fedbench.results.provenance import DISTRIBUTION
+from fedbench.extras import DISTRIBUTION
 
 NAME = "fedbench"
-NOT_FOR_USERS = {"dev", "rivals"}
 
 
 def _same(name: str) -> str:
@@ -30,21 +29,3 @@ def owners() -> Iterator[tuple[str, str]]:
         }
         if any(has.values()):
             yield f"{name} {package.version}", " and ".join(what for what, is_there in has.items() if is_there)
-
-
-def extras() -> dict[str, list[str]]:
-    """Returns the extras for users, each with its packages that are not installed."""
-    found: dict[str, list[str]] = {}
-    for line in requires(DISTRIBUTION) or ():
-        match = re.match(r"([\w.-]+).*;.*\bextra\s*==\s*['\"]([\w.-]+)['\"]", line)
-        if match is not None and match[2] not in NOT_FOR_USERS:
-            found.setdefault(match[2], []).extend([] if _is_installed(match[1]) else [match[1]])
-    return found
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True

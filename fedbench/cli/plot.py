@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fedbench import extras
 from fedbench.analysis.axes import AXES
 from fedbench.analysis.metrics import HIGHER_IS_BETTER
 from fedbench.cli import completion
@@ -58,6 +59,8 @@ def command(
     if kind not in MAKERS:
         raise UsageError(f"plot: unknown kind {kind!r}{nearest(kind, MAKERS)}")
     check_file(output, others=(DATA,))
+    if output.suffix.lower() != DATA:
+        extras.require("plot", f"figure {output}")
     source = Source(records, suite, points or (), options, folder, archives)
     asked = Asked(source, rows or (), width_of(width), axis, metric, quartiles, seed, clients, until, references)
     data, draw = MAKERS[kind](asked)

@@ -15,7 +15,7 @@ from fedbench.analysis import profiles
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, DrawOption, FolderOption, ProcessesOption, SuitesArgument
 from fedbench.cli.output import say, show
-from fedbench.cli.suite import StoreOption, SuiteArgument, TunedOption, compared, opened, options_of
+from fedbench.cli.suite import StoreOption, SuiteArgument, TunedOption, app, compared, opened, options_of
 from fedbench.errors import UsageError
 from fedbench.launch.again import told, verify_all
 from fedbench.results import archive
@@ -24,8 +24,6 @@ from fedbench.suites import illustrations, trials, tuned
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import load, reference_file, reference_of
-
-app = typer.Typer()  # main.py adds its verbs to those of `fedbench.cli.suite`
 
 PAGE = Path("results/findings.md")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
+from fedbench import extras
 from fedbench.errors import UsageError, nearest
 from fedbench.results.store import write_atomically
 
@@ -109,6 +110,7 @@ def styled(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
 
     @functools.wraps(draw)
     def in_style(*args: Given.args, **more: Given.kwargs) -> Drawn:
+        extras.require("plot", "a figure")
         import matplotlib as mpl
 
         with mpl.rc_context(STYLE):

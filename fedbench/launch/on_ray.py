@@ -1,5 +1,4 @@
-"""An executor that works at tasks on a Ray cluster. It is an optional extra:
-pip install 'fedbench-suite[ray]'."""
+"""An executor that works at tasks on a Ray cluster. It needs the extra [ray]."""
 
 from __future__ import annotations
 
@@ -12,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fedbench import extras
 from fedbench.errors import UsageError
 from fedbench.launch.executors import Begun, Done, Hear, Work, WorkerDied, attempt
 
@@ -143,8 +143,7 @@ def _done(ray: Any, reference: Any, number: int) -> Done:
 
 
 def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise UsageError("ray is not installed; pip install 'fedbench-suite[ray]'") from None
+    extras.require("ray", "--on ray")
+    import ray
+
     return ray

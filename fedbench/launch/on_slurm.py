@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedbench import extras
 from fedbench.errors import UsageError
 from fedbench.launch.executors import Begun, Done, Hear, Work, WorkerDied, attempt
 
@@ -170,10 +171,9 @@ class OnSlurm:
 
 
 def _submitit() -> Any:
-    try:
-        import submitit
-    except ImportError:
-        raise UsageError("submitit is not installed; pip install 'fedbench-suite[slurm]'") from None
+    extras.require("slurm", "--on slurm")
+    import submitit
+
     return submitit
 
 

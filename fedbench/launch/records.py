@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import html
-import math
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from fedbench import extras
 from fedbench.analysis.axes import find
 from fedbench.analysis.curves import last_k_mean, mean_curve
 from fedbench.analysis.hits import first_hit
@@ -67,20 +68,23 @@ class Records(Sequence[Record]):
     def _repr_html_(self) -> str:
         """Returns what a notebook shows: a table with the columns SHOWN and the times to
         targets."""
-        table = self.frame()
-        shown = table[[name for name in table.columns if name in SHOWN or str(name).startswith("seconds_to_")]]
-        shown = shown.where(shown.notna(), math.nan)  # pandas would show None as a word
-        return f"<p>{html.escape(repr(self))}</p>{shown.to_html(index=False, float_format='{:.4g}'.format, na_rep='-')}"
+        rows = [_row(record) for record in self]
+        names = [name for name in dict.fromkeys(itertools.chain(*rows)) if name in SHOWN or name.startswith("seconds_to_")]
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        body = "".join(f"<tr>{''.join(f'<td>{_shown(row.get(name))}</td>' for name in names)}</tr>" for row in rows)
+        return f"<p>{html.escape(repr(self))}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def frame(self) -> pd.DataFrame:
         """Returns a table with a row for each record: scenario, algorithm, seed, state, final
         metrics, times to the targets, ledger, and more."""
+        extras.require("frame", "records.frame()")
         import pandas as pd
 
         return pd.DataFrame([_row(record) for record in self])
 
     def curves(self) -> pd.DataFrame:
         """Returns the curves as a table with a row for each record and evaluation."""
+        extras.require("frame", "records.curves()")
         import pandas as pd
 
         parts = [pd.DataFrame({"scenario": r.scenario, "algorithm": r.selector, "seed": r.seed, **r.curves}) for r in self]
@@ -94,6 +98,7 @@ class Records(Sequence[Record]):
         rule is in `fedbench.analysis.horizon`. The column `left_out` says why a row is not
         compared. Intervals and p-values are adjusted for several comparisons.
         """
+        extras.require("frame", "records.standings()")
         import pandas as pd
 
         return pd.DataFrame([_standing(row, one) for one in summarize(self, axis) for row in one.rows])
@@ -105,6 +110,7 @@ class Records(Sequence[Record]):
         The column `reached` is None for a miss, which was watched until `censored_at`. The column
         `text` is `12 s`, or `> 40 s` for a miss.
         """
+        extras.require("frame", "records.hits()")
         import pandas as pd
 
         rows = [(one, first_hit(one, metric, target, axis)) for one in self]
@@ -121,6 +127,7 @@ class Records(Sequence[Record]):
             against: an axis: seconds, updates, gradient_evaluations, steps or bytes.
             ax: the matplotlib axes; None makes a figure.
         """
+        extras.require("plot", "records.plot()")
         import matplotlib.pyplot as plt
 
         if ax is None:
@@ -136,6 +143,11 @@ class Records(Sequence[Record]):
         ax.set_ylabel(metric.replace("_", " "))
         ax.legend(frameon=False)
         return ax
+
+
+def _shown(value: object) -> str:
+    """Returns what a cell of a notebook's table shows."""
+    return "-" if value is None else f"{value:.4g}" if isinstance(value, float) else html.escape(str(value))
 
 
 def _names(record: Record) -> dict[str, Any]:

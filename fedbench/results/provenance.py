@@ -12,7 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-DISTRIBUTION = "fedbench-suite"
 LIBRARIES = ("numpy", "torch", "torchvision", "transformers", "tokenizers", "safetensors")
 
 

@@ -16,13 +16,14 @@ https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html#a9a.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.request import urlretrieve
 
 import numpy as np
+import numpy.typing as npt
 
-from fedbench.errors import MissingDataError, RecordError
+from fedbench.errors import MissingDataError, RecordError, one_line
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published
@@ -62,12 +63,7 @@ def dataset(counts: Counts = COUNTS, root: Path | None = None) -> Dataset:
 
 
 def _examples(path: Path, rows: int, positive: int) -> Examples:
-    from sklearn.datasets import load_svmlight_file
-
-    try:
-        x, y = load_svmlight_file(io.BytesIO(A9A.read(path)), n_features=FEATURES, dtype=np.float32, zero_based=False)
-    except ValueError as error:
-        raise RecordError(f"{path}: not in LIBSVM's text format with features 1 .. {FEATURES} ({error})") from error
+    x, y = _parsed(A9A.read(path), path)
     if not np.isin(y, (-1, 1)).all():
         raise RecordError(f"{path}: labels must be -1 or +1, got {', '.join(f'{label:g}' for label in np.unique(y)[:5])}")
     found = (len(y), int((y == 1).sum()))
@@ -75,19 +71,38 @@ def _examples(path: Path, rows: int, positive: int) -> Examples:
         raise RecordError(
             f"{path}: must have {rows} rows, {positive} of them +1, got {found[0]} and {found[1]}; fetch it again from {A9A.page}"
         )
-    return Examples(np.ascontiguousarray(x.toarray(), np.float32), (y == 1).astype(np.int64))
+    return Examples(x, (y == 1).astype(np.int64))
+
+
+def _parsed(content: bytes, path: Path) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
+    """Returns the features (n, FEATURES) and the labels (n,) of lines `label index:value ..`, whose
+    indices count from 1. Empty lines are skipped."""
+    rows = [line.split() for line in content.splitlines() if line.strip()]
+    x, y = np.zeros((len(rows), FEATURES), np.float32), np.zeros(len(rows))
+    for number, (label, *pairs) in enumerate(rows):
+        try:
+            y[number] = float(label)
+            for index, _, value in (pair.partition(b":") for pair in pairs):
+                place = int(index)
+                if not 1 <= place <= FEATURES:
+                    raise ValueError(f"feature {place}")
+                x[number, place - 1] = float(value)
+        except ValueError as error:
+            raise RecordError(
+                f"{path}: not in LIBSVM's text format with features 1 .. {FEATURES} (row {number + 1}: {one_line(error)})"
+            ) from error
+    return x, y
 
 
 def _download(root: Path) -> None:
     """Fetches both files. A file gets its name only when it is whole."""
-    from torchvision.datasets.utils import download_url
-
+    (root / A9A.folder).mkdir(parents=True, exist_ok=True)
     for name in A9A.md5:
         partial = root / A9A.folder / f"{name}.partial"
         try:
-            download_url(f"{URL}{name}", str(partial.parent), filename=partial.name)
+            urlretrieve(f"{URL}{name}", partial)
             partial.replace(partial.with_name(name))
-        except (OSError, RuntimeError) as error:
+        except OSError as error:
             raise MissingDataError(
                 f"data set {A9A.name}: {URL}{name} could not be fetched into {partial.parent} ({error})"
             ) from error

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distribution
-from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fedbench import places, plain_files, strict_json
+from fedbench import extras, places, plain_files, strict_json
 from fedbench.errors import MissingDataError, RecordError, UsageError, one_line
 from fedbench.places import data_root
 from fedbench.tasks.tensors import Shape
@@ -29,7 +28,7 @@ PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 """SHA-256 of the weights in version 0.1.0 of the package. They have 6 layers of width 384 and 22.7
 million parameters, and were tuned for the similarity of sentences."""
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
-LIBRARIES = ("safetensors", "tokenizers", "transformers")
+LIBRARIES = ("safetensors", "tokenizers", "torch", "transformers")
 Size = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
@@ -101,9 +100,8 @@ def locate(given: str | None) -> Path:
 def require_libraries() -> None:
     """Raises MissingDataError, which names the extra to install, if one of LIBRARIES is not
     installed. It imports none of them."""
-    absent = [name for name in LIBRARIES if find_spec(name) is None]
-    if absent:
-        raise MissingDataError(f"text tasks need {', '.join(absent)}: pip install 'fedbench-suite[text]'")
+    if found := extras.lacking("text", "a text task", LIBRARIES):
+        raise MissingDataError(found)
 
 
 def checked_sums(folder: Path, *, packaged: bool) -> dict[str, str]:

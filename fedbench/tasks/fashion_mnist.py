@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fedbench import extras
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.places import data_root
 from fedbench.tasks.data import Dataset, Examples
@@ -116,6 +117,7 @@ def _missing(folder: Path) -> str:
 
 
 def _download() -> None:
+    extras.require("torch", f"fetching data set {NAME}", "torchvision")
     from torchvision.datasets import FashionMNIST
 
     root = data_root()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedbench import plain_files
+from fedbench import extras, plain_files
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.places import data_root
 
@@ -75,6 +75,7 @@ def torchvision_download(name: str) -> Download:
     sum of the archive and unpacks it."""
 
     def download(root: Path) -> None:
+        extras.require("torch", f"fetching data set {name}", "torchvision")
         import torchvision.datasets
 
         try:

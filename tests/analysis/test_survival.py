@@ -117,8 +117,7 @@ def test_staggered_censoring_is_not_biased() -> None:
 
 def test_lifelines_says_the_same() -> None:
     """The numbers of runs are odd, since lifelines may round a half upwards."""
-    import lifelines
-
+    lifelines = pytest.importorskip("lifelines")
     found = []
     for seed in range(40):
         reached, ends = random_runs(seed, 31 + 2 * seed, 0)

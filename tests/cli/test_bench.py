@@ -12,6 +12,7 @@ from .test_cli import fedbench, rows
 PUBLIC = {"case", "versus", "ratio", "ours_us", "theirs_us", "threads", "note"}
 
 
+@pytest.mark.extra("torch")
 def test_measure_save_compare(tmp_path: Path) -> None:
     result = fedbench("bench", "queue-hold-100", "distill-64x10", "--rounds", "3", "--json", "--save", "a.json", cwd=tmp_path)
     assert result.returncode == 0, result.stderr

@@ -30,6 +30,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("slurm")
+@pytest.mark.extra("slurm", "ray")
 def test_names_of_executors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OnRay, "check", lambda self: None)
     assert clusters.executor("here", tmp_path, processes=4) is None
@@ -62,6 +63,7 @@ def test_what_does_not_go_together(on: str, given: Given, processes: int, said: 
 
 @pytest.mark.parametrize("verb", [RUN, ["suite", "run", "smoke"], ["tune", "smoke"]], ids=["run", "suite run", "tune"])
 @pytest.mark.parametrize("on", ["slurm", "ray:127.0.0.1:1"])
+@pytest.mark.extra("slurm", "ray")
 def test_without_a_cluster_nothing_is_started(verb: list[str], on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))

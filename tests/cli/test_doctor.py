@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from fedbench.cli import examination, packages
+from fedbench import extras
+from fedbench.cli import examination
 from fedbench.kernels import build
 
 from .commands import fedbench
@@ -96,17 +97,17 @@ def test_packages_of_others_with_our_names(
 
 
 def test_extras_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [
-        "numpy>=2",
-        "pytest ; extra == 'dev'",
-        'nowhere>=1; extra == "ray"',
-        "numpy; extra == 'text'",
-        "gone; extra == 'text'",
-    ]
-    monkeypatch.setattr(packages, "requires", lambda name: lines)
+    monkeypatch.setattr(extras, "EXTRAS", {"ray": ("nowhere",), "plot": ("numpy",), "text": ("numpy", "gone", "lost")})
     fact = examination._extras()
-    assert (fact.status, fact.value) == ("warning", "ray lacks nowhere, text lacks gone")
-    assert fact.advice == "pip install 'fedbench-suite[ray,text]', if you need them"
+    assert (fact.status, fact.value) == ("warning", "ray lacks nowhere, plot complete, text lacks gone and lost")
+    assert fact.advice.startswith("if you need them (ray for runs on a Ray cluster, text for text tasks): ")
+    assert fact.advice.endswith(extras.install("ray", "text"))
+
+
+def test_torch_is_no_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    fact = examination._torch()
+    assert (fact.status, fact.value) == ("ok", "not installed; the native trainer needs none")
 
 
 def test_missing_data_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_missing_data_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_plays_come_with_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedbench.tasks.shakespeare.PACKAGE", "no-such-package")
     finding = examination._plays()
-    assert (finding.status, "pip install fedbench-suite[text]" in finding.advice) == ("warning", True)
+    assert (finding.status, extras.install("text") in finding.advice) == ("warning", True)
 
 
 def test_more_data_are_found_where_they_belong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def python(folder: Path, *arguments: str) -> str:
 
 def test_what_new_writes_passes_as_it_stands(folder: Path) -> None:
     assert "2 passed" in python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_petals.py")
+    pytest.importorskip("ruff")
     python(folder, "-m", "ruff", "check", "--isolated", "petals.py")
 
 

@@ -76,6 +76,7 @@ def refused(*arguments: object) -> str:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MAKERS if kind not in ENGINE])
+@pytest.mark.extra("plot")
 def test_kinds_of_a_store(kind: str, store: Path, tmp_path: Path) -> None:
     caption = said("plot", kind, "-r", store, "-o", tmp_path / "new" / "a.svg")
     assert len(caption.splitlines()) == 1
@@ -108,6 +109,7 @@ def test_kinds_of_a_suite_that_need_no_runs(tuned_in: Path, tmp_path: Path) -> N
     assert (found["chosen"], len(found["trials"])) == (0, 5)
 
 
+@pytest.mark.extra("plot")
 def test_an_archive_and_a_store_say_the_same(store: Path, tmp_path: Path) -> None:
     packed = tmp_path / "archive"
     archive.write(packed, list(Store(store)))
@@ -151,12 +153,14 @@ def test_tables(store: Path, tmp_path: Path) -> None:
         (["table", "-a", "fedbuf"], "it has no row 'fedbuf'; did you mean 'fedbuff'?"),
     ],
 )  # fmt: skip
+@pytest.mark.extra("plot")
 def test_what_does_not_go(arguments: list[str], words: str, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert words in refused(*arguments, "-r", store)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.extra("plot")
 def test_no_records(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     for verb in (["plot", "curves", "-o", "a.pdf"], ["table"]):

@@ -59,7 +59,7 @@ def test_what_is_missing_is_one_error(tmp_path: Path) -> None:
     write_root(tmp_path)
     found = fedbench("run", "digits-demo", "-a", "fedavg", "--set", TASK, *SMALL, "--store", str(tmp_path / "s"), root=tmp_path)
     assert (found.returncode, len(found.stderr.strip().splitlines())) == (2, 1)
-    assert "text tasks need safetensors, tokenizers, transformers: pip install 'fedbench-suite[text]'" in found.stderr
+    assert "a text task needs safetensors and tokenizers and transformers, which are not installed; " in found.stderr
 
 
 def test_importing_and_listing_reads_none_of_them(tmp_path: Path) -> None:

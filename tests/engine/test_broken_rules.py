@@ -33,7 +33,7 @@ class Broken(FedAvg):
         return replace(rule, **{name: value(message.x) for name, value in BROKEN.items()}) if wrong else rule
 
 
-@pytest.mark.parametrize("trainer", ["native", "torch"])
+@pytest.mark.parametrize("trainer", ["native", pytest.param("torch", marks=pytest.mark.extra("torch"))])
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [

@@ -84,6 +84,7 @@ def test_validation_examples_are_the_roles_own(plays: Plays) -> None:
     assert record.meta["provenance"]["files"]["plays"] == shakespeare.dataset().sha256
 
 
+@pytest.mark.extra("torch")
 def test_native_and_torch_learn_the_same(plays: Plays) -> None:
     plays("Nothing.")
     native, torch = (run(trainer=name) for name in ("native", "torch"))
@@ -92,6 +93,7 @@ def test_native_and_torch_learn_the_same(plays: Plays) -> None:
         assert native.meta["final"][name] == pytest.approx(torch.meta["final"][name], rel=1e-4)
 
 
+@pytest.mark.extra("torch")
 def test_leafs_lstm_is_torchs(plays: Plays) -> None:
     plays("Nothing.")
     record = run("task.model=lstm_leaf", "local.steps=1", "budget.updates=2", "local.batch_size=4")
@@ -104,5 +106,5 @@ def test_leafs_lstm_is_torchs(plays: Plays) -> None:
 def test_a_run_without_the_package_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shakespeare, "PACKAGE", "no-such-package")
     load_task.cache_clear()
-    with pytest.raises(MissingDataError, match=r"pip install fedbench-suite\[text\]"):
+    with pytest.raises(MissingDataError, match=r"pip install .*\[text\]"):
         run()

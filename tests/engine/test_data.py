@@ -130,6 +130,7 @@ def test_crop_flip_is_for_tasks_that_have_it() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.extra("torch")
 def test_without_augmentation_a_task_that_has_one_trains_as_it_is(others: dict[str, Task]) -> None:
     """On images of 1 x 8 x 8: crop_flip is what it does by itself, none is the same task without,
     which the native trainer takes."""
@@ -164,7 +165,7 @@ def test_public_examples_come_from_another_task(others: dict[str, Task], size: s
     assert (rows == 30) == np.array_equal(public, again)
 
 
-@pytest.mark.parametrize("trainer", ["native", "torch"])
+@pytest.mark.parametrize("trainer", ["native", pytest.param("torch", marks=pytest.mark.extra("torch"))])
 def test_the_server_learns_from_them(others: dict[str, Task], trainer: str) -> None:
     """Other public examples make another model of the same plan; the digest of the inputs covers
     their features."""

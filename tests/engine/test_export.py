@@ -24,6 +24,7 @@ FLAKY = RunSpec(
 SPEC = RunSpec(load("digits-demo", ["clients=6", "budget.seconds=4"]), registry.algorithm("fedbuff[buffer_size=2]"), 0)
 
 
+@pytest.mark.extra("frame")
 def test_parquet_holds_the_plan(tmp_path: Path) -> None:
     write_parquet(SPEC, tmp_path)
     jobs, updates = (pq.read_table(tmp_path / f"{name}.parquet").to_pandas() for name in ("jobs", "updates"))

@@ -95,6 +95,7 @@ def test_chunks_waves_workers_and_instruction_sets_change_nothing(algorithm: str
     assert_same(run(algorithm, wave_bytes=1), wanted)
 
 
+@pytest.mark.extra("torch")
 def test_two_trainers_have_the_same_grid_and_plan() -> None:
     native, torch = run("fedbuff[buffer_size=2]"), run("fedbuff[buffer_size=2]", trainer="torch")
     assert (native.meta["provenance"]["trainer"], torch.meta["provenance"]["trainer"]) == ("native", "torch")

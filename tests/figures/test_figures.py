@@ -27,6 +27,7 @@ from fedbench.results.record import Record
 from tests.conftest import TARGET
 from tests.figures.conftest import content, runs
 
+pytestmark = pytest.mark.extra("plot")
 Rows = dict[str, list[Record]]
 Written = Callable[[Callable[[], Drawn]], str]
 

@@ -18,8 +18,10 @@ from typing import Any
 
 import fedbench.cli.main
 import fedbench.registry
+from fedbench.cli.verbs import VERBS
 
 LAZY = (
+    *(f"fedbench.cli.{verb.place.partition(':')[0]}" for verb in VERBS.values()),
     "fedbench.engine.run", "fedbench.leaderboard.pages.speed", "fedbench.suites.findings.document", "fedbench.tasks.digits",
     "pyarrow.parquet", "scipy.stats.qmc",
 )  # fmt: skip

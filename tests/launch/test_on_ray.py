@@ -105,6 +105,7 @@ def listening(answers: bool) -> socket.socket:
     return made
 
 
+@pytest.mark.extra("ray")
 @pytest.mark.parametrize(
     ("answers", "said"), [(False, r"nobody listens at .* \(Connection refused\)"), (True, "does not answer")]
 )
@@ -119,6 +120,7 @@ def test_where_no_cluster_is(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.extra("ray")
 def test_a_name_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
 
@@ -141,5 +143,5 @@ def test_addresses_of_another_form(address: str) -> None:
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UsageError, match=r"ray is not installed; pip install 'fedbench-suite\[ray\]'"):
+    with pytest.raises(UsageError, match=r'--on ray needs ray, which is not installed; .*pip install .*\[ray\]"'):
         OnRay().run(print, [1], print)

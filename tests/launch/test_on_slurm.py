@@ -205,6 +205,7 @@ def double(task: int, tell: Any) -> int:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.extra("slurm")
 def test_what_is_asked_of_slurm(tmp_path: Path, cluster: Path) -> None:
     heard: list[Any] = []
     request = Request(partition="short", account="lab", minutes=7, memory="4G", at_once=1, cpus=2)
@@ -217,6 +218,7 @@ def test_what_is_asked_of_slurm(tmp_path: Path, cluster: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.extra("slurm")
 def test_jobs_that_slurm_refuses(tmp_path: Path, cluster: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (cluster / "sbatch").write_text("#!/bin/sh\necho 'sbatch: error: invalid partition specified: fast' >&2\nexit 1\n")
     with pytest.raises(
@@ -241,6 +243,7 @@ def test_what_slurm_would_not_take(wrong: dict[str, Any], said: str) -> None:
         Request(**wrong)
 
 
+@pytest.mark.extra("slurm")
 def test_without_slurm_nothing_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Submitit itself would start a process for every job on this machine."""
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -252,5 +255,5 @@ def test_without_slurm_nothing_is_started(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_without_submitit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "submitit", None)
-    with pytest.raises(UsageError, match=r"submitit is not installed; pip install 'fedbench-suite\[slurm\]'"):
+    with pytest.raises(UsageError, match=r'--on slurm needs submitit, which is not installed; .*pip install .*\[slurm\]"'):
         OnSlurm(tmp_path).run(print, [1], print)

@@ -50,6 +50,7 @@ def test_load(storable: Make, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"metric": "test_acuracy"}, {"against": "second"}])
+@pytest.mark.extra("plot")
 def test_unknown_names_of_curves(record: Make, wrong: dict[str, str]) -> None:
     with pytest.raises(
         UsageError, match=r"unknown (metric|axis) '(test_acuracy|second)'; did you mean '(test_accuracy|seconds)'"

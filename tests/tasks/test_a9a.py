@@ -45,6 +45,8 @@ def test_the_model_of_the_paper_has_248_parameters() -> None:
         (TRAIN.replace("123:1", "124:1"), r"not in LIBSVM's text format with features 1 \.\. 123 "),
         (TRAIN.replace("3:1 11", "0:1 11"), r"not in LIBSVM's text format"),
         (TRAIN.replace("3:1", "three"), r"not in LIBSVM's text format"),
+        (TRAIN.replace("3:1", "3:"), r"not in LIBSVM's text format .*row 1"),
+        (TRAIN.replace("-1 ", "minus "), r"not in LIBSVM's text format"),
         (TRAIN.replace("-1 ", "0 "), r"labels must be -1 or \+1, got 0, 1"),
     ],
 )
@@ -59,21 +61,18 @@ def test_the_true_files_have_stated_numbers() -> None:
 
 
 def test_missing_and_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from torchvision.datasets import utils
-
-    def fetch(url: str, folder: str, filename: str) -> None:
+    def fetch(url: str, file: Path) -> None:
         if url.endswith("a9a.t") and not calls:
             calls.append(url)
             raise OSError("no route")
-        (Path(folder) / filename).write_text(TEST if url.endswith(".t") else TRAIN)
+        file.write_text(TEST if url.endswith(".t") else TRAIN)
 
     calls: list[str] = []
-    monkeypatch.setattr(utils, "download_url", fetch)
+    monkeypatch.setattr(a9a, "urlretrieve", fetch)
     monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
     monkeypatch.delenv("FEDBENCH_DOWNLOAD", raising=False)
     with pytest.raises(MissingDataError, match=r"looked in .*a9a \(no such folder\).*FEDBENCH_DOWNLOAD=1"):
         a9a.dataset(COUNTS)
-    (tmp_path / "a9a").mkdir()
     monkeypatch.setenv("FEDBENCH_DOWNLOAD", "1")
     with pytest.raises(MissingDataError, match=r"binary/a9a\.t could not be fetched into .* \(no route\)"):
         a9a.dataset(COUNTS)

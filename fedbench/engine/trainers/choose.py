@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from fedbench import extras
 from fedbench.engine.trainers.base import ScoringBackend, Workload
 from fedbench.errors import UsageError, closest
 from fedbench.protocols import Algorithm
@@ -45,9 +46,16 @@ def check_wish(wish: str, device: str) -> None:
 def require_device(device: str) -> None:
     """Raises UsageError, with what torch reports, if this machine does not have the device."""
     if device != CPU:
+        extras.require("torch", f"device {device}", "torch")
         from fedbench.engine.trainers.torch.device import require
 
         require(device)
+
+
+def require_trainer(choice: Choice) -> None:
+    """Raises UsageError, with what to install, if this machine does not have the trainer."""
+    if choice.name == "torch":
+        extras.require("torch", f"trainer torch ({choice.reason})", "torch")
 
 
 def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str = CPU) -> Choice:
@@ -110,7 +118,9 @@ def _against_native(task: Outline, algorithm: Algorithm) -> str:
 
 
 def make_trainer(choice: Choice, workload: Workload, *, workers: int, isa: str = "") -> ScoringBackend:
-    """Returns the chosen trainer. Torch ignores `isa`, and a device ignores `workers`."""
+    """Returns the chosen trainer. Torch ignores `isa`, and a device ignores `workers`. UsageError
+    if this machine does not have it."""
+    require_trainer(choice)
     if choice.name == "native":
         from fedbench.engine.trainers.native import NativeTrainer
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fedbench import extras
 from fedbench.proof.theory.rows import Claim, Row
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def draw(found: Sequence[tuple[Claim, Row]], path: Path) -> None:
     terms of the bound. Another claim shows the distance of every row from its exact value, in units
     of the allowed one.
     """
+    extras.require("plot", "a picture of the theory")
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

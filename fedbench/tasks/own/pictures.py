@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbench import extras
 from fedbench.errors import UsageError, one_line, shown
 from fedbench.tasks.own.columns import Floats, Place
 from fedbench.tasks.own.limits import Limits
@@ -33,6 +34,7 @@ class Pictures:
     def decoded(self, contents: Iterable[Any], place: Place) -> Floats:
         """Returns images (n, channels, height, width), value / 255. UsageError names the row of
         what is no image, or of one that differs."""
+        extras.require("image", "reading images")
         found = []
         for row, content in enumerate(contents):
             try:

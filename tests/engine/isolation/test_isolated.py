@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +205,11 @@ TALKS = "import gc, socket\nfor s in gc.get_objects():\n    if isinstance(s, soc
         ("import pathlib\npathlib.Path('/etc/passwd').read_text()", "PermissionError"),
         ("import pathlib, fedbench\npathlib.Path(fedbench.__file__).write_text('')", "PermissionError"),
         ("from fedbench.tasks import digits\ndigits.FILE.read_bytes()", "PermissionError"),
-        ("from sklearn.datasets import load_digits\nload_digits()", "PermissionError"),
+        pytest.param(
+            "from sklearn.datasets import load_digits\nload_digits()",
+            "PermissionError",
+            marks=pytest.mark.skipif(find_spec("sklearn") is None, reason="no scikit-learn"),
+        ),
         ("import os\nos.mkdir('nested')", "PermissionError"),
         ("import os\nos.symlink('/etc', 'link')", "PermissionError"),
         ("import os\nos.chmod(__file__, 0o777)", "PermissionError"),

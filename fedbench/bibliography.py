@@ -1,8 +1,9 @@
-"""The papers that fedbench cites, by key, and how a citation reads as text. They are in
-literature.toml."""
+"""The papers that fedbench cites, by key, and how a citation reads as text and as BibTeX. They are
+in literature.toml."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,3 +86,31 @@ def described(source: str | tuple[Cited, ...]) -> list[dict[str, Any]]:
         | {"short": paper(one.key).short, "text": sentence(one)}
         for one in source
     ]
+
+
+JOURNALS = ("Transactions", "Letters")
+_SPECIAL = re.compile(r"[&%$#_]")
+
+
+def bibtex(key: str) -> str:
+    """Returns the BibTeX entry of a paper. It has the authors' family names, which are all that is
+    kept of them. UsageError for an unknown key."""
+    found = paper(key)
+    arxiv = found.link.removeprefix("https://arxiv.org/abs/") if "arxiv.org" in found.link else ""
+    if found.venue == "arXiv" or re.match("UCI|Technical", found.venue):
+        kind, place = "misc", {} if found.venue == "arXiv" else {"howpublished": found.venue}
+    else:
+        is_journal = any(word in found.venue for word in JOURNALS)
+        kind, place = ("article", {"journal": found.venue}) if is_journal else ("inproceedings", {"booktitle": found.venue})
+    authors = " and ".join(f"{{{name}}}" if " " in name else name for name in found.authors)
+    fields = {"author": authors, "title": f"{{{found.title}}}", **place, "year": str(found.year)}
+    fields |= {"eprint": arxiv, "archiveprefix": "arXiv"} if arxiv else {}
+    return entry(kind, key, fields | ({"url": found.link} if found.link else {}))
+
+
+def entry(kind: str, key: str, fields: dict[str, str]) -> str:
+    """Returns an entry of BibTeX with these fields; what TeX would take for a command is escaped,
+    but in addresses."""
+    safe = {name: text if name == "url" else _SPECIAL.sub(r"\\\g<0>", text) for name, text in fields.items()}
+    lines = (f"  {name} = {{{text}}}," for name, text in safe.items())
+    return "\n".join([f"@{kind}{{{key},", *lines, "}"])

@@ -37,6 +37,7 @@ VERBS = {
     "test": Verb("test:command", "Check the contract of an algorithm, a scenario or a task."),
     "theory": Verb("theory:command", "Measure what the papers prove; this takes minutes."),
     "trace": Verb("trace:command", "Write the timeline of a run; open it at ui.perfetto.dev."),
+    "cite": Verb("cite:command", "Print the BibTeX of fedbench and of what was used."),
     "conformance": Verb("conformance:command", "Check conformance vectors."),
     "bench": Verb("bench:command", "Measure the core's speed beside other ways of its work."),
     "doctor": Verb("doctor:command", "Look at this machine and this installation."),

@@ -29,6 +29,11 @@ RANGES = (
     (0, 10**15, "from 0 to 1e9 megabit per second"),
     (0, 10**18, "from 0 to 1e9 seconds"),
 )
+CITED = {
+    "cbf094738295bf22e14213ea8340bec53ac68a15b37b8ba53c8459300e29e91d": "riiser2013",
+    "197f1bb95f01d44f890a25a696cc1cfc4290c295ba23ed01a0fa6e3a9b7004a1": "vanderhooft2016",
+}
+"""The papers of published traces, as keys of the bibliography, by the sum of their folder."""
 LARGEST = 8 << 20  # bytes of a file
 MOST_PARTS = 200_000  # of a file: two days of seconds
 MOST_FILES = 10_000

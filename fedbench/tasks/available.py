@@ -99,6 +99,21 @@ TO_BRING = {*FOLDERS, *TEXT_TASKS, shakespeare.NAME}
 system."""
 
 
+CITED: dict[str, tuple[str, ...]] = {
+    digits.NAME: ("alpaydin1998",),
+    fashion_mnist.NAME: ("xiao2017",),
+    CIFAR10.name: ("krizhevsky2009",),
+    CIFAR10_JPEG.name: ("krizhevsky2009",),
+    CIFAR100.name: ("krizhevsky2009",),
+    STL10.name: ("coates2011",),
+    A9A.name: ("platt1998", "kohavi1996"),
+    text.MRPC.name: ("dolan2005", "wang2018"),
+    text.SST2.name: ("socher2013", "wang2018"),
+    shakespeare.NAME: ("caldas2018", "mcmahan2017"),
+}
+"""The papers of the published data sets, as keys of the bibliography."""
+
+
 def missing(task: str) -> str:
     """Returns what a task lacks, where it was looked for, and how to get it. Empty if everything is
     there, or if the task needs no files."""

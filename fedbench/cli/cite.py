@@ -1,0 +1,115 @@
+"""`fedbench cite`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import fedbench
+from fedbench import origins, registry
+from fedbench.bibliography import bibtex, entry
+from fedbench.cli import completion
+from fedbench.cli.output import say
+from fedbench.errors import UsageError, nearest
+from fedbench.scenarios.load import load
+from fedbench.scenarios.load import names as scenario_names
+from fedbench.scenarios.schema import trace_sources
+from fedbench.scenarios.trace_files import CITED as TRACES
+from fedbench.suites import suite as suites
+from fedbench.tasks.available import CITED as DATA
+
+YEAR = "2026"
+
+
+def command(
+    things: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[THING]...",
+            help="Records, stores or archives, suites, scenarios, or algorithms; none for fedbench alone.",
+            autocompletion=completion.things,
+        ),
+    ] = None,
+) -> None:
+    """Print the BibTeX of fedbench and of what was used.
+
+    That is the papers of the algorithms, of the data sets and of the traces, each once. What has no
+    entry is a line of comment, which says what to look up.
+
+    Example: fedbench cite runs
+    """
+    found = dict.fromkeys(source for thing in things or () for source in sources(thing))
+    say(product())
+    for source in found:
+        say(f"\n{bibtex(source) if not source.startswith('%') else source}")
+
+
+def product() -> str:
+    """Returns the entry of fedbench itself."""
+    fields = {
+        "author": "{The fedbench developers}",
+        "title": "{fedbench: a benchmark suite for federated optimisation under heterogeneity}",
+        "version": fedbench.__version__,
+        "year": YEAR,
+    }
+    return entry("software", "fedbench", fields)
+
+
+def sources(thing: str) -> Iterator[str]:
+    """Yields the keys of the papers of what is named, and comments in the place of those that are
+    not known. UsageError for a name that nothing has."""
+    known = {name.replace("-", "_"): name for name in scenario_names()}
+    if (Path(thing) / "record.json").is_file() or Path(thing).is_dir() or thing.endswith("record.json"):
+        yield from _of_records(Path(thing))
+    elif thing in suites.names() or (thing.endswith(".yaml") and _is_suite(thing)):
+        suite = suites.load(thing)
+        yield from _of_algorithms(suite.selectors())
+        for point in suite.points:
+            yield from _of_scenario(suite.scenario_at(point).resolved())
+    elif origins.plain(thing) in known or thing.endswith(".yaml"):
+        yield from _of_scenario(load(known.get(origins.plain(thing), thing)).resolved())
+    elif registry.parse_selector(thing)[0] in registry.names("algorithm"):
+        yield from _of_algorithms([thing])
+    else:
+        near = nearest(thing, [*registry.names("algorithm"), *scenario_names(), *suites.names()])
+        raise UsageError(f"cite: no record, suite, scenario or algorithm {thing!r}{near}")
+
+
+def _is_suite(file: str) -> bool:
+    from fedbench import plain_files
+
+    return "points" in plain_files.mapping(Path(file), "suite or scenario")
+
+
+def _of_records(place: Path) -> Iterator[str]:
+    from fedbench.launch.records import records_in
+
+    for record in records_in(place, check=False):
+        spec = record.meta["spec"]
+        yield from _of_algorithms([spec["algorithm"]["name"]])
+        yield from _of_scenario(spec["scenario"])
+
+
+def _of_algorithms(selectors: Iterable[str]) -> Iterator[str]:
+    for selector in selectors:
+        name = registry.parse_selector(selector)[0]
+        if name not in registry.ALGORITHMS:  # the code of others is not run to be cited
+            yield f"% algorithm {name}: it is not built in; cite its authors"
+            continue
+        source = registry.find("algorithm", name).source
+        yield from () if isinstance(source, str) else (one.key for one in source)  # references have no paper
+
+
+def _of_scenario(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the papers of the data and the traces of a resolved scenario."""
+    public = content.get("public") or {}
+    for task in (content["task"]["name"], public.get("source", "held_out")):
+        if task != "held_out":
+            yield from DATA.get(task, (f"% data {task}: cite where they are from",))
+    for trace in trace_sources(content):
+        known = TRACES.get(trace.get("sha256") or "")
+        if known or "folder" in trace or "file" in trace:
+            yield known or f"% traces {trace.get('folder') or trace.get('file')}: cite where they are from"

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from fedbench.results.store import Store
     from fedbench.scenarios.load import load as scenario
 
+    __version__: str
+
 __all__ = ["Algorithm", "Records", "Store", "errors", "kernels", "plan", "protocols", "run", "scenario", "types"]
-__version__ = "0.1.0"
 
 _PLACES = {
     "Algorithm": "fedbench.protocols:Algorithm",
@@ -36,6 +37,13 @@ _MODULES = ("errors", "kernels", "protocols", "types")
 def __getattr__(name: str) -> Any:
     """Imports a public name when it is first used, so that `import fedbench.kernels` needs numpy
     only."""
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("fedbench-suite")
+        except PackageNotFoundError:  # a source tree on the path
+            return "0+unknown"
     if name in _MODULES:
         return importlib.import_module(f"fedbench.{name}")
     if name not in _PLACES:
@@ -49,4 +57,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """Returns the public names, also those that are not imported yet, without the names that this
     file imports for itself."""
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, "__version__", *(name for name in globals() if name.startswith("__"))})

@@ -20,7 +20,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml")
 UNWANTED = re.compile(r"(^|/)(__pycache__|\.git|\.venv)/|^(results|build|demo)/")
-SMALL = ["--set", "clients=6", "--set", "budget.seconds=1", "--set", "local.steps=1", "--set", "task.model=softmax"]
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -87,11 +86,7 @@ def smoke(place: Path, folder: Path) -> None:
     code = "import sys, fedbench.kernels as k; print('torch' in sys.modules, k.norm(__import__('numpy').array([3.0, 4.0])))"
     expect(run(place / "python", "-c", code, cwd=away).split() == ["False", "5.0"], "fedbench.kernels works without torch")
     expect("fedbuff" in run(place / "fedbench", "list", "algorithms", cwd=away), "fedbench list algorithms")
-    run(place / "fedbench", "doctor", cwd=away)
-    expect(True, "fedbench doctor finds no problem")
-    expect(" pass" in run(place / "fedbench", "conformance", cwd=away), "fedbench conformance on the shipped vectors")
-    run(place / "fedbench", "run", "digits-demo", "-a", "fedbuff[buffer_size=2]", *SMALL, cwd=away)
-    expect(len(list(away.glob("runs/*/*/*/record.json"))) == 1, "a tiny run leaves a record")
+    print(run(place / "python", ROOT / "tests/house/tried.py", cwd=away), end="")
 
 
 def main(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 #include "fedbench/instruction_set.hpp"
 #include "register.hpp"
+#include "version.hpp"
 
 namespace py = pybind11;
 

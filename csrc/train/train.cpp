@@ -1,4 +1,5 @@
 #include <stdexcept>
+#include <type_traits>
 
 #include "instruction_sets.hpp"
 
@@ -9,8 +10,10 @@ namespace {
 template <typename Real>
 const Compiled<Real>& compiled([[maybe_unused]] InstructionSet isa) {
 #if defined(FEDBENCH_HAVE_X86)
-    if (isa == InstructionSet::avx512) return compiled_avx512(std::type_identity<Real>{});
-    if (isa == InstructionSet::avx2) return compiled_avx2(std::type_identity<Real>{});
+    if constexpr (std::is_same_v<Real, float>) {
+        if (isa == InstructionSet::avx512) return compiled_avx512();
+        if (isa == InstructionSet::avx2) return compiled_avx2();
+    }
 #endif
     return kCompiled<Real>;
 }

@@ -3,7 +3,6 @@
 
 namespace fedbench::train {
 
-const Compiled<float>& compiled_avx2(std::type_identity<float>) { return kCompiled<float>; }
-const Compiled<double>& compiled_avx2(std::type_identity<double>) { return kCompiled<double>; }
+const Compiled<float>& compiled_avx2() { return kCompiled<float>; }
 
 }  // namespace fedbench::train

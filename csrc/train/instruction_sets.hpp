@@ -27,7 +27,8 @@ constexpr Compiled<Real> kCompiled{new_worker<Real>, score_rows<Real>};
 
 }  // namespace
 
-// Runs train in float. Double, which tests compare with, is compiled once: its bits are the same everywhere.
+// Runs train in float. Double, which tests compare with, is compiled once: its bits are the same
+// everywhere.
 const Compiled<float>& compiled_avx2();
 const Compiled<float>& compiled_avx512();
 

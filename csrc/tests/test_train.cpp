@@ -277,7 +277,7 @@ void models_are_evaluated_together_as_alone() {
             alone.insert(alone.end(), logits.begin(), logits.end());
         }
         crew.logits(models, problem.x, together.data());
-        check(std::equal(alone.begin(), alone.end(), together.begin(), same<float>), net.name + ": three models at a time");
+        check(same(alone, together), std::string(net.name) + ": three models at a time");
     }
 }
 

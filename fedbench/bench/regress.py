@@ -7,8 +7,9 @@ two take their samples in turns. What counts is the time that processors work fo
 other work of the machine hardly shows in it. A case is slower if the median of after / before over
 the rounds exceeds the threshold, its lower quartile exceeds 1, and fresh processes find the same
 again. The last is needed because the places of code and arrays in memory are part of the noise. The
-time that passes counts too, for what is lost by waiting: there the lower quartile must exceed a
-threshold that is twice as far from 1. The exit status is 1 if a case is slower.
+time that passes, but for waiting for a processor, counts too, since a lost second worker shows
+there: its lower quartile must exceed a threshold that is twice as far from 1. The exit status is 1
+if a case is slower.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 JSON object a line:
 
     {"prepare": case, "small": bool}  ->  {"skipped": why, or ""}
-    {"sample": true}                  ->  {"passed": seconds of a call, "worked": of processors}
+    {"sample": true}                  ->  {"passed": seconds of a call, "worked": of processors},
+                                          see `Sampler.both`
 """
 
 from __future__ import annotations

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fedbench.bench.case import Ready, Way, WrongResult
-from fedbench.bench.measure import Ratio, in_turns, measure, prepare
+from fedbench.bench.measure import Ratio, Sampler, in_turns, measure, prepare
 
 from .test_case import toy, way
 
@@ -69,3 +71,21 @@ def test_all_ways_get_the_same_inputs() -> None:
 
     prepare(toy(Way("a", start), Way("b", start)), 3)
     assert seen[0] is seen[1]
+
+
+def test_sleep_passes_and_does_not_work() -> None:
+    passed, worked = Sampler(lambda: time.sleep(0.03)).both()
+    assert worked < 0.01
+    assert passed >= 0.03
+
+
+def test_work_passes_as_long_as_it_takes_whatever_else_runs() -> None:
+    def spin() -> None:
+        end = time.process_time() + 0.02
+        while time.process_time() < end:
+            pass
+
+    passed, worked = Sampler(spin).both()
+    assert 0.02 <= worked < 0.03
+    if Path("/proc/self/schedstat").exists():
+        assert passed < 1.5 * worked

@@ -21,7 +21,8 @@ void register_trainer(py::module_& module, const char* name) {
         .def("train_columns", &T::train_columns, py::arg("client"), py::arg("k"), py::arg("steps"), py::arg("rules"), py::arg("rule"),
              py::arg("out"), py::arg("matrix"), py::arg("row"), py::arg("sends"),
              "Local training of many jobs: one vector each, into rows of matrices.")
-        .def("logits", &T::logits, py::arg("x"), py::arg("features"), py::arg("out"), "Logits (M n, C) of features (n, D) under models x (M, dim), in evaluation.")
+        .def("logits", &T::logits, py::arg("x"), py::arg("features"), py::arg("out"),
+             "Logits (M n, C) of features (n, D) under models x (M, dim), in evaluation.")
         .def("forward", &T::forward, py::arg("x"), py::arg("features"), py::arg("masks"), py::arg("out"), "Logits, kept for one pullback.")
         .def("pullback", &T::pullback, py::arg("dlogits"), py::arg("out"), "Gradient of sum(dlogits * logits) of the last forward.");
 }

@@ -150,9 +150,10 @@ def test_what_is_no_table_of_numbers_with_labels(
     [
         ({"animal": ["a", None], "x": [1, 2]}, "column animal, row 1 is empty"),
         ({"animal": ["a", "b"], "x": [[1, 2], [3]]}, "column x must hold lists of one length, got lengths 1, 2"),
-        (
+        pytest.param(
             {"animal": ["a", "b"], "x": [{"bytes": b""}, {"bytes": b""}]},
             "column x, row 0 cannot be decoded as an image: it is none of PNG, JPEG",
+            marks=pytest.mark.extra("image"),
         ),
     ],
 )

@@ -54,6 +54,7 @@ def test_reads_and_normalises(published: Cifar, tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.train.y, published.classes - 1 - np.arange(train) % published.classes)
 
 
+@pytest.mark.extra("torch")
 def test_pixels_and_labels_are_torchvisions(tmp_path: Path) -> None:
     from torchvision.transforms import Compose, Normalize, ToTensor
 
@@ -63,6 +64,7 @@ def test_pixels_and_labels_are_torchvisions(tmp_path: Path) -> None:
     np.testing.assert_array_equal(cifar.dataset(written, tmp_path).train.x[ROWS + 1], theirs)
 
 
+@pytest.mark.extra("torch")
 def test_sums_are_those_that_torchvision_states() -> None:
     from torchvision import datasets
 

@@ -56,6 +56,7 @@ def test_reads_and_normalises(tmp_path: Path, compressed: bool) -> None:
     np.testing.assert_array_equal(data.train.y, [i % 10 for i in range(TRAIN)])
 
 
+@pytest.mark.extra("torch")
 def test_normalisation_is_torchvisions_bit_for_bit(tmp_path: Path) -> None:
     from torchvision.transforms import Compose, Normalize, ToTensor
 

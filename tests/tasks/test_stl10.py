@@ -43,6 +43,7 @@ def test_reads_columns_and_makes_blocks(tmp_path: Path) -> None:
         np.testing.assert_allclose(data.train.x[1, channel], expected, rtol=1e-5)
 
 
+@pytest.mark.extra("torch")
 def test_axes_are_torchvisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from torchvision import datasets
 
@@ -54,6 +55,7 @@ def test_axes_are_torchvisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert theirs.labels.tolist() == [3]
 
 
+@pytest.mark.extra("torch")
 def test_sums_are_those_that_torchvision_states() -> None:
     from torchvision.datasets import STL10 as THEIRS
 

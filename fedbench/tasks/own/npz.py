@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +23,10 @@ MOST_ARRAYS = 10_000
 LONGEST_ENTRY = 500  # bytes in the list of arrays
 LONGEST_HEADER = 10_000  # characters of an array's description, which names a shape and a type
 BATCH_BYTES = 16 << 20
-DAMAGED = (ValueError, OSError, EOFError, RuntimeError, RecursionError, MemoryError, SyntaxError, zipfile.BadZipFile, zlib.error)
+DAMAGED = (
+    ValueError, OSError, EOFError, RuntimeError, RecursionError, MemoryError, SyntaxError, tokenize.TokenError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 """What zipfile and numpy raise for files that are damaged, encrypted, or packed by other
 methods."""
 

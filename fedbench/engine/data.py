@@ -17,13 +17,17 @@ from fedbench.errors import MissingDataError, UsageError
 from fedbench.origins import plain
 from fedbench.results.digests import Digest
 from fedbench.scenarios.data_parts import HELD_OUT, HeldOut, TaskPart
-from fedbench.scenarios.partition import Rows, public_rows, rows_of_other_task, validation_rows
+from fedbench.scenarios.partition import Rows, partition, public_rows, rows_of_other_task, validation_rows
 from fedbench.scenarios.schema import Scenario
+from fedbench.shards import Shards
 from fedbench.tasks import arrays
 from fedbench.tasks.available import Outline, outline, text_options
 from fedbench.tasks.data import Dataset
 from fedbench.tasks.task import Task
 from fedbench.tasks.text import TextSource
+
+FEW = 500_000
+"""Shards of so many examples and clients are kept."""
 
 
 @functools.lru_cache(maxsize=2)
@@ -57,6 +61,19 @@ def split(dataset: Dataset, share: float, seed: int, scenario: str) -> tuple[Row
     """
     held = validation_rows(share, dataset.train.y, seed, scenario)
     return held, dataset.split(held)
+
+
+def shards_of(dataset: Dataset, scenario: Scenario, seed: int) -> Shards:
+    """Draws which examples of a data set the clients have. The result must not be changed: if it is
+    not large, it is kept for the next runs in this process, which often have the same one, since a
+    suite has many algorithms on the shards of ten seeds."""
+    draw = _drawn if len(dataset.train) + scenario.clients <= FEW else _drawn.__wrapped__
+    return draw(dataset, scenario, seed)
+
+
+@functools.lru_cache(maxsize=12)
+def _drawn(dataset: Dataset, scenario: Scenario, seed: int) -> Shards:
+    return partition(scenario, dataset.train.y, seed, dataset.train.owner, dataset.owners)
 
 
 def _source(part: TaskPart) -> arrays.Source:

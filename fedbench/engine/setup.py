@@ -9,7 +9,7 @@ import functools
 import numpy as np
 
 from fedbench.engine import declared
-from fedbench.engine.data import Data
+from fedbench.engine.data import Data, shards_of
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
 from fedbench.engine.server import ServerCost
@@ -21,27 +21,16 @@ from fedbench.kernels.scheduler import Gradients, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
 from fedbench.scenarios.data_parts import Natural, Overlapping
-from fedbench.scenarios.partition import partition
 from fedbench.scenarios.pooled import pooled
 from fedbench.scenarios.schema import Scenario
 from fedbench.shards import Shards
 from fedbench.tasks.available import Outline
-from fedbench.tasks.data import Dataset
 from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Poll, Rounds, Stream, Traffic, Vector, Weights
 
-FEW = 500_000
-"""Shards of so many examples and clients are kept for the next runs in this process, which often
-have the same ones: a suite has many algorithms on the shards of ten seeds."""
 PUBLIC_ROWS = 2000
 """How many unlabelled examples an error message suggests: as many as FedEcho's paper takes, or
 fewer where that is more than a tenth of the training data."""
-
-
-@functools.lru_cache(maxsize=12)
-def drawn_shards(dataset: Dataset, scenario: Scenario, seed: int) -> Shards:
-    """Draws which examples of a data set the clients have. The result must not be changed."""
-    return partition(scenario, dataset.train.y, seed, dataset.train.owner, dataset.owners)
 
 
 class Setup:
@@ -73,9 +62,7 @@ class Setup:
         return self._shards_of(self.scenario)
 
     def _shards_of(self, scenario: Scenario) -> Shards:
-        dataset = self.task.dataset
-        draw = drawn_shards if len(dataset.train) + scenario.clients <= FEW else drawn_shards.__wrapped__
-        return draw(dataset, scenario, self.spec.seed)
+        return shards_of(self.task.dataset, scenario, self.spec.seed)
 
     @functools.cached_property
     def sizes(self) -> Weights:

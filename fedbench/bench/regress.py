@@ -2,14 +2,14 @@
 `make regress BASE=..`).
 
 BASE is built in a temporary worktree and installed into a temporary environment that shares this
-one's packages. A process of each build runs the cases of this tree, kernels and whole runs, and the
-two take their samples in turns. What counts is the time that processors work for a process, since
-other work of the machine hardly shows in it. A case is slower if the median of after / before over
-the rounds exceeds the threshold, its lower quartile exceeds 1, and fresh processes find the same
-again. The last is needed because the places of code and arrays in memory are part of the noise. The
-time that passes, but for waiting for a processor, counts too, since a lost second worker shows
-there: its lower quartile must exceed a threshold that is twice as far from 1. The exit status is 1
-if a case is slower.
+one's packages. Processes of both builds run the cases of this tree, kernels and whole runs, and
+take their samples in turns. What counts is the time that processors work for a process, since other
+work of the machine hardly shows in it. The places of code and arrays in memory make some processes
+slower for as long as they live, so each build has several, of which the fastest is compared. A case
+is slower if the median of after / before exceeds the threshold, its lower quartile exceeds 1, and
+fresh processes find the same again. The time that passes, but for waiting for a processor, counts
+too, since a lost second worker shows there: its lower quartile must exceed a threshold that is
+twice as far from 1. The exit status is 1 if a case is slower.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,13 @@ from rich.console import Console
 from fedbench.bench.case import Case
 from fedbench.bench.catalogue import alone, select, whole
 from fedbench.bench.compare import Change, verdict
-from fedbench.bench.measure import Ratio
+from fedbench.bench.measure import Ratio, Seconds
 from fedbench.bench.worker import Worker
 from fedbench.errors import FedbenchError, UsageError
 
 WATCHED = 1.15  # a slowdown of 1.3 is found in all of many trials, and one of 1.0 in none
-LONG, FEW = 1.0, 5  # rounds of cases that take more than so many seconds
+PROCESSES, FEWEST = 3, 3  # processes of each build, and samples that each takes at least
+CLOCKS = ("worked", "passed")
 ROOT = Path(__file__).resolve().parents[2]
 console = Console(highlight=False, soft_wrap=True)
 
@@ -81,6 +82,21 @@ def change(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float
 
 
 def _measure(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float, small: bool) -> Change:
+    taken: list[tuple[Seconds, Seconds]] = []
+    for _ in range(PROCESSES):
+        samples = _samples(case, pythons, max(FEWEST, rounds // PROCESSES), small)
+        if isinstance(samples, Change):
+            return samples
+        taken.append(samples)
+    worked, passed = (_change(case.name, taken, clock, threshold) for clock in CLOCKS)
+    if worked.verdict != "slower" and passed.low is not None and passed.low > 2 * threshold - 1:
+        return replace(passed, verdict="slower", note="in the time that passes")
+    return worked
+
+
+def _samples(case: Case, pythons: tuple[Path, Path], rounds: int, small: bool) -> tuple[Seconds, Seconds] | Change:
+    """Returns the samples (rounds, CLOCKS) of a process before and of one after, or why there are
+    none."""
     with Worker(pythons[0]) as before, Worker(pythons[1]) as after:
         try:
             why = before.ask(prepare=case.name, small=small)["skipped"]
@@ -90,22 +106,20 @@ def _measure(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: flo
             return Change(case.name, "not comparable", note=f"before: {why}")
         if why := after.ask(prepare=case.name, small=small)["skipped"]:
             return Change(case.name, "not comparable", note=f"after: {why}")
-        taken: dict[Worker, list[dict[str, float]]] = {before: [before.ask(sample=True)], after: [after.ask(sample=True)]}
-        count = min(rounds, FEW) if taken[before][0]["passed"] > LONG else rounds
-        for number in range(1, count):
+        taken: dict[Worker, list[list[float]]] = {before: [], after: []}
+        for number in range(rounds):
             for worker in (before, after) if number % 2 == 0 else (after, before):
-                taken[worker].append(worker.ask(sample=True))
-    worked, passed = (_change(case.name, taken[before], taken[after], clock, threshold) for clock in ("worked", "passed"))
-    if worked.verdict != "slower" and passed.low is not None and passed.low > 2 * threshold - 1:
-        return replace(passed, verdict="slower", note="in the time that passes")
-    return worked
+                sample = worker.ask(sample=True)
+                taken[worker].append([sample[clock] for clock in CLOCKS])
+    return np.array(taken[before]), np.array(taken[after])
 
 
-def _change(
-    name: str, before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]], clock: str, threshold: float
-) -> Change:
-    """Returns the change of what one clock says."""
-    ratio = Ratio.of(*(np.array([sample[clock] for sample in taken]) for taken in (after, before)))
+def _change(name: str, taken: Sequence[tuple[Seconds, Seconds]], clock: str, threshold: float) -> Change:
+    """Returns the change of what one clock says, between the fastest processes of both builds."""
+    before, after = (
+        np.sort([samples[:, CLOCKS.index(clock)] for samples in build], axis=1) for build in zip(*taken, strict=True)
+    )
+    ratio = Ratio.of(*(build[np.median(build, axis=1).argmin()] for build in (after, before)))
     return Change(name, verdict(ratio.median, ratio.low, ratio.high, threshold), ratio.median, ratio.low, ratio.high)
 
 
@@ -117,7 +131,7 @@ def _arguments(arguments: Sequence[str] | None) -> Any:
     parser.add_argument(
         "--case", action="append", default=[], help="a case, may be given several times; default: kernels and whole runs"
     )
-    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threshold", type=float, default=WATCHED)
     parser.add_argument("--small", action="store_true", help="tiny inputs: to see that it works, not to judge")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fedbench.bench import CASES, regress
@@ -163,6 +164,16 @@ def test_the_time_that_passes_must_be_longer_in_three_quarters_of_the_rounds(mon
     assert sampled(monkeypatch, *busy).verdict == "same"
 
 
+def test_the_fastest_process_of_each_build_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regress, "PROCESSES", 1)
+    slow = sampled(monkeypatch, {"passed": 1.5, "worked": 1.5})
+    assert slow.verdict == "slower"
+    pair, calm = np.full((2, 5, 2), 1.0), np.full((2, 5, 2), 1.0)
+    pair[1] = 1.5
+    found = regress._change("case", [(pair[0], pair[1]), (calm[0], calm[1])], "worked", regress.WATCHED)
+    assert (found.verdict, found.slowdown) == ("same", 1.0)
+
+
 def test_one_sample_of_many_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     calm = {"passed": 1.0, "worked": 1.0}
     assert sampled(monkeypatch, *[calm] * 4, {"passed": 9.0, "worked": 9.0}).verdict == "same"
@@ -214,7 +225,7 @@ def test_the_slowdowns_can_be_planted(tmp_path: Path) -> None:
 
 def watch(name: str, pair: tuple[Path, Path]) -> Change:
     """Returns the change of a case, of a whole run in its small size."""
-    return regress.change(CASES[name], pair, 11, regress.WATCHED, small=CASES[name].group == "run")
+    return regress.change(CASES[name], pair, 15, regress.WATCHED, small=CASES[name].group == "run")
 
 
 @pytest.mark.slow

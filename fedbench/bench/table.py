@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench import plain_files
+from fedbench.bench.event_queue import CALIBRATION
 from fedbench.bench.report import Row
 from fedbench.errors import UsageError
 
@@ -34,8 +35,9 @@ def about(provenance: Mapping[str, Any]) -> str:
 
 
 def cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Returns the rows of the table below HEAD. What was asked stands beside the fastest way of a
-    case, with whether it was reached."""
+    """Returns the rows of the table below HEAD, without the calibration, which does no case's work.
+    What was asked stands beside the fastest way of a case, with whether it was reached."""
+    rows = [row for row in rows if row.versus != CALIBRATION.name]
     fastest = {row.case: row for row in sorted(rows, key=lambda row: row.theirs_us or 0, reverse=True) if row.theirs_us}
     return [_cells(row, fastest=fastest.get(row.case) is row) for row in rows]
 

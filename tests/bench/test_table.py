@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,10 @@ def test_what_was_asked_stands_beside_the_fastest() -> None:
         ("case", "", "pfl", "skipped: pfl is not installed", "", ""),
     ]
     assert table.cells([SLOW])[0][-1] == "4: reached"
+
+
+def test_the_calibration_is_no_rival() -> None:
+    assert table.cells([replace(FAST, versus="calibration"), SLOW]) == table.cells([SLOW])
 
 
 def test_a_page_of_the_site_gets_the_same_cells() -> None:

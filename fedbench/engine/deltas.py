@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.engine.trainers.base import Places
+from fedbench.engine.waves import Indices
 from fedbench.kernels.scheduler import Chunk
 
-Indices = npt.NDArray[np.int64]
 Integers = npt.NDArray[np.integer[Any]]
 Matrix = npt.NDArray[np.floating[Any]]
 
@@ -38,7 +38,7 @@ class Deltas:
         self._sizes = dict(zip(*(part.tolist() for part in np.unique(updates, return_counts=True)), strict=True))
         self._matrices: dict[int, Matrix] = {}
 
-    def places(self, jobs: npt.NDArray[np.int64]) -> Places:
+    def places(self, jobs: Indices) -> Places:
         """Returns a row for each of these jobs (n,), which are indices into the chunk."""
         updates, _, which = groups(self._update[jobs])
         for update in updates.tolist():
@@ -46,7 +46,7 @@ class Deltas:
                 self._matrices[update] = np.empty((self._sizes[update], self._dim), self._dtype)
         return Places([self._matrices[update] for update in updates.tolist()], which, self._row[jobs])
 
-    def take(self, update: int, entries: npt.NDArray[np.int64]) -> Matrix:
+    def take(self, update: int, entries: Indices) -> Matrix:
         """Returns a matrix (K, d) with a row for each of the update's entries (K,), all of whose
         jobs have run, and forgets the update."""
         matrix, rows = self._matrices.pop(update), self._row[entries]

@@ -47,8 +47,6 @@ class Evaluator:
 
     def metrics(self, models: Sequence[Snapshot]) -> list[Metrics]:
         """Returns test_accuracy, test_loss and train_loss of every model."""
-        if not models:
-            return []
         tested, trained = self.backend.test_scores(models), self.backend.train_scores(models)
         self._tested = (models[-1], tested[-1])
         return [

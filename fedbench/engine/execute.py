@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench import kernels as k
 from fedbench.engine.deltas import Deltas, groups
@@ -258,7 +257,7 @@ class Execution:
             base_x=lambda i: self.messages[int(base[i])][0].x,
         )
 
-    def _average_buffers(self, entries: npt.NDArray[np.int64], batch: Batch) -> None:
+    def _average_buffers(self, entries: Indices, batch: Batch) -> None:
         if self.buffers.size:
             self.buffers = self._replies.buffers(entries, self.algorithm.entry_weights(batch, self.info))
 

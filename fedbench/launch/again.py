@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import verify
-from fedbench.launch.executors import Begun, Event, Executor, Here, Pool, Tell, Told
+from fedbench.launch.executors import Begun, Event, Tell, Told
+from fedbench.launch.runner import on_this_machine
 from fedbench.results.record import Record
 
+NOT_VERIFIED = "not verified"
 REPORT_EVERY = 10.0  # host seconds between two lines that count
 
 
@@ -22,7 +24,7 @@ def verify_again(record: Record, tell: Tell) -> tuple[str, str | None]:
 
 def verify_all(records: Sequence[Record], *, processes: int, say: Callable[[str], None]) -> Counter[str]:
     """Runs all records again and returns how many got which verdict: one of the words of
-    `fedbench.engine.verify.verify`, or `not verified` where that raised an error.
+    `fedbench.engine.verify.verify`, or NOT_VERIFIED where that raised an error.
 
     Args:
         records: the records, of algorithms that are built in or installed.
@@ -30,23 +32,23 @@ def verify_all(records: Sequence[Record], *, processes: int, say: Callable[[str]
         say: gets a line for every record that is not identical, and now and then one that counts.
     """
     counts: Counter[str] = Counter()
-    executor: Executor = Pool(min(processes, len(records))) if min(processes, len(records)) > 1 else Here()
     last = time.monotonic()
 
     def hear(event: Event) -> None:
         nonlocal last
         if isinstance(event, Begun | Told):
             return
-        verdict, where = ("not verified", str(event.error)) if event.error is not None else event.result
+        verdict, where = (NOT_VERIFIED, None) if event.error is not None else event.result
         counts[verdict] += 1
         if verdict != "identical":
             one = records[event.task]
-            say(f"{one.selector} seed {one.seed} on {one.scenario} ({one.run_id}): {verdict}, first in {where}")
+            why = f": {event.error}" if event.error is not None else f", first in {where}"
+            say(f"{one.selector} seed {one.seed} on {one.scenario} ({one.run_id}): {verdict}{why}")
         if time.monotonic() - last >= REPORT_EVERY:
             last = time.monotonic()
             say(f"{counts.total():,} of {len(records):,}: {told(counts)}")
 
-    executor.run(verify_again, records, hear)
+    on_this_machine(processes, len(records)).run(verify_again, records, hear)
     return counts
 
 

@@ -125,11 +125,9 @@ def run_specs(
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
-    if executor is not None or (processes > 1 and len(wanted) > 1):
+    executor = executor or on_this_machine(processes, len(wanted))
+    if not isinstance(executor, Here):
         _check_processes_find(wanted)
-        executor = executor or Pool(min(processes, len(wanted)))
-    else:
-        executor = Here()
     brings = None if executor.shares_files or store is None else Store(store)
     with watching(progress) if watcher is None else nullcontext(watcher) as hearing:
         hearing.expected(len(wanted))
@@ -138,6 +136,12 @@ def run_specs(
         if wait and series.elsewhere:
             series.run([Task(i, wanted[i], store, options, wait=True) for i in sorted(series.elsewhere)])
     return series.records()
+
+
+def on_this_machine(processes: int, tasks: int) -> Here | Pool:
+    """Returns what works at so many tasks, at most `processes` at a time."""
+    side_by_side = min(processes, tasks)
+    return Pool(side_by_side) if side_by_side > 1 else Here()
 
 
 def plan(

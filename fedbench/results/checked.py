@@ -13,6 +13,8 @@ from pathlib import Path
 
 from fedbench.tasks import decoded
 
+PARTS = ("results", "scenarios", "types")
+
 
 def was_checked(runs: bytes) -> bool:
     """Tells whether the archive with this runs.parquet, which has the sum of the other file, was
@@ -40,5 +42,5 @@ def _place(runs: bytes) -> Path | None:
 def _code() -> bytes:
     """Returns a sum of the modules that have a part in the checks."""
     package = Path(__file__).parents[1]
-    files = sorted(file for part in ("results", "scenarios", "types") for file in (package / part).glob("*.py"))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).digest()
+    files = *package.glob("*.py"), *(file for part in PARTS for file in (package / part).rglob("*.py"))
+    return decoded.sum_of_code(*files).encode()

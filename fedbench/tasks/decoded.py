@@ -81,8 +81,12 @@ def _key(sources: Iterable[Path], expected: object) -> str:
 @functools.cache
 def _code() -> str:
     """Returns a sum of the modules of this package, of which each may have a part in the arrays."""
-    here = Path(__file__).parent
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(here.rglob("*.py")))).hexdigest()
+    return sum_of_code(*Path(__file__).parent.rglob("*.py"))
+
+
+def sum_of_code(*files: Path) -> str:
+    """Returns the SHA-256 of the files' content, in the order of their names."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 
 def _arrays(data: Dataset) -> dict[str, npt.NDArray[Any]]:

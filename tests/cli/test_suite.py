@@ -65,6 +65,9 @@ def test_a_suite_from_plan_to_sentence(small: Path, monkeypatch: pytest.MonkeyPa
 
     said("suite", "pack", suite, "--tuned", "tuned/small.yaml", "--archives", "results")
     assert said("verify", "results/small", "--sample", "1").endswith("identical\n")
+    assert re.search(
+        r"2 records of suite small: 2 identical \(", said("suite", "verify", suite, "--sample", "2", "--archives", "results")
+    )
     for records in ("runs/small", "results/small"):
         rows = ("-r", records, "--suite", suite, "--tuned-in", "tuned")
         text = said("compare", "fedavg", "fedbuff (tuned)", *rows)

@@ -97,12 +97,9 @@ def watch(deeds: str) -> None:
             done = not isinstance(path, int) and bool(flags & ~READING & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
         else:
             done, path = event in STARTS or event in CHANGES, given[0]
-        if done and not os.fsdecode(path if isinstance(path, str | bytes) else b"").startswith(CHECKED):
-            place = (
-                os.path.abspath(os.fsdecode(path))
-                if event in (*CHANGES, "open") and isinstance(path, str | bytes | os.PathLike)
-                else repr(path)
-            )
+        is_path = event in (*CHANGES, "open") and isinstance(path, str | bytes | os.PathLike)
+        place = os.path.abspath(os.fsdecode(path)) if is_path else repr(path)
+        if done and not place.startswith(CHECKED):
             os.write(book, f"{event} {place!r}\n".encode(errors="backslashreplace"))
 
     sys.addaudithook(hook)

@@ -1,9 +1,9 @@
 """Cases of whole runs in memory: plan, local training, server updates, evaluation and record.
 Reading the data is not timed.
 
-The native trainer is measured beside our torch trainer, or beside the loop that people write, with
-two processes against two workers. These cases use the engine, and are skipped where only the
-kernels are built.
+The native trainer is measured beside our torch trainer, or with two workers beside other ways of
+the run: the loop that people write, in two processes, stacked torch, JAX, pfl and FLGo. These cases
+use the engine, and are skipped where only the kernels are built.
 """
 
 from __future__ import annotations

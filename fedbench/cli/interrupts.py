@@ -13,7 +13,8 @@ from fedbench.cli.output import show
 
 @contextlib.contextmanager
 def interruptible(then: str) -> Iterator[None]:
-    """Ends the program with exit code 130 after Ctrl-C or SIGTERM; the runs leave checkpoints.
+    """Ends the program with exit code 130 after Ctrl-C or SIGTERM; runs into a store leave
+    checkpoints.
 
     SIGTERM is answered as Ctrl-C is, because a shell that puts a program into the background has it
     ignore Ctrl-C. `then` is shown to the user: it says how the missing runs are continued.

@@ -301,6 +301,28 @@ void a_team_stops_at_errors() {
     check(!team.cancelled(), "no tasks, no waiting");
 }
 
+void the_caller_works_too_unless_it_watches() {
+    Team alone(1), team(3);
+    const auto me = std::this_thread::get_id();
+    bool is_me = true;
+    alone.run(20, [&](std::size_t, std::size_t thread) { is_me = is_me && thread == 0 && std::this_thread::get_id() == me; });
+    check(is_me, "one thread is the calling one");
+    alone.run(20, [&](std::size_t, std::size_t) { is_me = is_me && std::this_thread::get_id() != me; }, [](std::size_t) {});
+    check(is_me, "one that watches does nothing else");
+    for (int call = 0; call < 300; ++call) {  // threads that are awake, and threads that sleep
+        std::atomic<int> ran{0}, misnamed{0}, at_once{0};
+        std::atomic<std::size_t> busy[3] = {0, 0, 0};
+        const auto task = [&](std::size_t, std::size_t thread) {
+            at_once += busy[thread]++ > 0;
+            misnamed += (thread == 0) != (std::this_thread::get_id() == me);
+            ++ran, --busy[thread];
+        };
+        team.run(7, task);
+        check(ran == 7 && misnamed == 0 && at_once == 0, "every task is done once, by a thread of its own number");
+        if (call % 30 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+}
+
 void misfits_are_refused() {
     const auto network = [](std::vector<Layer> layers, Shape input) { return Network(layers, input); };
     check_throws<std::invalid_argument>([&] { network({{.kind = "conv3d"}}, {4}); }, "layers: unknown kind conv3d");
@@ -362,6 +384,7 @@ int main() {
     threads_change_nothing();
     models_are_evaluated_together_as_alone();
     a_team_stops_at_errors();
+    the_caller_works_too_unless_it_watches();
     misfits_are_refused();
     return report("train");
 }

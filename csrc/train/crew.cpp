@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kRuns = 8;      // for every thread, if there are as many jobs
 constexpr double kRunWork = 1 << 22;  // multiply-adds forward after which a run ends: a tenth of a millisecond
+constexpr double kShort = 1 << 29;    // multiply-adds forward of a call that ends too soon to be watched: some hundredths of a second
+constexpr double kStep = 1e4;         // multiply-adds that take as long as the fixed part of a step
 constexpr std::size_t kTask = 250;    // examples of an evaluation that one thread takes at a time
 
 }  // namespace
@@ -45,7 +47,9 @@ void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
         finished.fetch_add(runs[i].size(), std::memory_order_relaxed);
     };
     const auto watch_jobs = [&](std::size_t) { watch(finished.load(std::memory_order_relaxed)); };
-    share(runs.size(), train_run, watch ? Watch(watch_jobs) : watch);
+    double all = 0;
+    for (const Job<Real>& job : jobs) all += work(job) + kStep * static_cast<double>(job.steps);
+    share(runs.size(), train_run, watch && all > kShort ? Watch(watch_jobs) : Watch());
 }
 
 /// Cuts jobs into runs that one thread takes together. Runs of short jobs have several jobs each,
@@ -65,7 +69,8 @@ std::vector<std::span<const Job<Real>>> Crew<Real>::runs_of(std::span<const Job<
 /// The multiply-adds of a job, forward; computed before too large numbers of steps are refused.
 template <typename Real>
 double Crew<Real>::work(const Job<Real>& job) const {
-    return multiply_adds_ * static_cast<double>(job.steps) * static_cast<double>(std::min(batch_, job.shard.size()));
+    const double steps = static_cast<double>(job.steps) * static_cast<double>(std::min(batch_, job.shard.size()));
+    return multiply_adds_ * (steps + (job.full_gradient != nullptr ? static_cast<double>(job.shard.size()) : 0));
 }
 
 template <typename Real>
@@ -119,7 +124,7 @@ void Crew<Real>::logits(std::span<const Real> x, std::span<const Real> features,
                   for (std::size_t m = 0; m < models.size(); ++m) to.push_back(out + (m * n + begin) * network_.classes());
                   workers_[thread]->logits(models, {rows, count}, to);
               },
-              watch);
+              multiply_adds_ * static_cast<double>(n * models.size()) > kShort ? watch : Watch());
 }
 
 template <typename Real>

@@ -17,13 +17,14 @@ def interruptible(then: str) -> Iterator[None]:
     checkpoints.
 
     SIGTERM is answered as Ctrl-C is, because a shell that puts a program into the background has it
-    ignore Ctrl-C. `then` is shown to the user: it says how the missing runs are continued.
+    ignore Ctrl-C. `then` is shown to the user: it says what is kept, and how the missing runs are
+    continued.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
-        show(f"interrupted; finished runs are stored, {then}")
+        show(f"interrupted; {then}")
         raise typer.Exit(130) from None
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -109,7 +109,7 @@ def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: i
     hours = sum(price(cell).hours_of_two_cores * runs.absent(cell, where) for cell in chosen)
     if hours:
         show(f"about {hours:.2g} hours of two cores up to the printed numbers, as measured on the reference machine")
-    with interruptible("the same command goes on"), watching(True) as watcher:
+    with interruptible("finished runs are stored, the same command goes on"), watching(True) as watcher:
         return runs.compute(chosen, where, varied=varied, processes=processes, options=options, watcher=watcher)
 
 

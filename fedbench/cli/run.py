@@ -67,7 +67,7 @@ def command(
     failed = None
     try:
         with (
-            interruptible("the others continue with --resume"),
+            interruptible("finished runs are stored, the others continue with --resume"),
             contextlib.nullcontext(Lines(err)) if as_json else watching(True) as watcher,
         ):
             records = run_specs(

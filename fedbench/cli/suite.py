@@ -267,7 +267,10 @@ def tune(
 def _compute(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> None:
     """Computes the wanted runs that the store lacks. FedbenchError if some of them failed."""
     show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
-    with interruptible("the same command goes on"), contextlib.nullcontext(None) if quiet else watching(True) as watcher:
+    with (
+        interruptible("finished runs are stored, the same command goes on"),
+        contextlib.nullcontext(None) if quiet else watching(True) as watcher,
+    ):
         tally = campaign.compute(
             wanted, store, processes=processes, options=RunOptions(resume=True), watcher=watcher, executor=on
         )

@@ -78,7 +78,7 @@ def verify(
     records = archive.read(archives / found.name)
     if sample is not None:
         records = random.Random(draw).sample(records, min(sample, len(records)))
-    with interruptible("nothing is written, and the same command begins anew"):
+    with interruptible("nothing is kept, and the same command begins anew"):
         counts = verify_all(records, processes=processes, say=show)
     say(f"{len(records):,} records of suite {found.name}: {told(counts)} ({(time.monotonic() - begin) / 60:.1f} min)")
     if set(counts) - {"identical"}:

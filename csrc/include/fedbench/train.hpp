@@ -166,7 +166,7 @@ template <typename Real>
 std::unique_ptr<Worker<Real>> make_worker(const Network& network, std::size_t largest, InstructionSet isa = instruction_set(),
                                           std::size_t threads = 1);
 
-/// Threads that wait for work, each with a number 0 .. size - 1.
+/// Threads that work together, each with a number 0 .. size - 1.
 class Team {
 public:
     explicit Team(std::size_t threads);
@@ -176,10 +176,10 @@ public:
 
     std::size_t size() const { return threads_.size(); }
 
-    /// Calls task(i, thread) for i = 0 .. count - 1, in this order as threads get free. The calling
-    /// thread waits and calls `watch`, if there is one, with the number of tasks done, ten times a
-    /// second. An exception of `watch`, or the first one of a task, stops the rest, sets
-    /// `cancelled` and is rethrown.
+    /// Calls task(i, thread) for i = 0 .. count - 1, in this order as threads get free. If there is
+    /// a `watch`, the calling thread waits, and calls it with the number of tasks done ten times a
+    /// second; else it works too, as thread 0. An exception of `watch`, or the first one of a task,
+    /// stops the rest, sets `cancelled` and is rethrown.
     void run(std::size_t count, const std::function<void(std::size_t, std::size_t)>& task,
              const std::function<void(std::size_t)>& watch = {});
 
@@ -187,14 +187,22 @@ public:
     const std::atomic<bool>& cancelled() const { return cancelled_; }
 
 private:
+    using Lock = std::unique_lock<std::mutex>;
+
     void work(std::size_t thread);
+    bool is_due(std::size_t thread) const { return next_ < count_ && !cancelled_ && (thread > 0 || is_watched_); }
+    bool is_over() const { return running_ == 0 && (next_ == count_ || cancelled_); }
+    void do_next(Lock& lock, std::size_t thread);
+    template <typename Ready>
+    void stay_awake(Lock& lock, const Ready& ready);
 
     std::vector<std::thread> threads_;
     std::mutex mutex_;
-    std::condition_variable start_, done_;
+    std::condition_variable start_, first_start_, done_;  // thread 0 waits for `first_start_`
+    std::atomic<std::size_t> changes_{0};                 // of what is waited for
     const std::function<void(std::size_t, std::size_t)>* task_ = nullptr;
     std::size_t count_ = 0, next_ = 0, running_ = 0, finished_ = 0;
-    bool closing_ = false;
+    bool is_watched_ = false, closing_ = false;
     std::exception_ptr error_;
     std::atomic<bool> cancelled_{false};
 };

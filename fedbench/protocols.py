@@ -124,7 +124,7 @@ class Algorithm:
 
     def options(self) -> dict[str, Any]:
         """Returns every hyper-parameter by name, defaults included, as values for JSON."""
-        return dataclasses.asdict(self)
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     # ---- the equations ----
 

@@ -13,7 +13,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ MOST_ROWS, MOST_RUNS = 50_000_000, 1_000_000
 # tiny.
 SECTIONS = {"specification": "spec", "provenance": "provenance"}
 TEXTS = ("run_id", "scenario", "selector", "state", *SECTIONS, "rest")
+Load = Callable[[str], Any]
 ROWS = {**dict.fromkeys(TEXTS, bounded_parquet.TEXT), "seed": "int64", "points": "int64"}
 
 
@@ -109,10 +110,11 @@ def read(folder: Path, *, check: bool = True) -> list[Record]:
     """
     where = f"archive {folder}"
     runs, curves = (plain_files.content(folder / name, LARGEST_FILE, "archive", RecordError) for name in (RUNS, CURVES_FILE))
-    found = list(parse(runs, curves, where))
+    was_checked = check and checked.was_checked(runs)
+    found = list(parse(runs, curves, where, json.loads if was_checked else strict_json.load))
     if not check:
         return found
-    if checked.was_checked(runs):
+    if was_checked:
         for record in found:
             resolve(record.meta, where)
         return found
@@ -122,7 +124,7 @@ def read(folder: Path, *, check: bool = True) -> list[Record]:
     return found
 
 
-def parse(runs: bytes, curves: bytes, where: str) -> Iterator[Record]:
+def parse(runs: bytes, curves: bytes, where: str, load: Load = strict_json.load) -> Iterator[Record]:
     """Yields the records in the contents of an archive's two files. The single records are not
     checked yet, see `check_record`.
 
@@ -130,6 +132,7 @@ def parse(runs: bytes, curves: bytes, where: str) -> Iterator[Record]:
         runs: the bytes of runs.parquet.
         curves: the bytes of curves.parquet.
         where: what the archive is, for messages.
+        load: reads a JSON text.
 
     Raises:
         RecordError: if a file is damaged, not of this archive or too large, or if a column says
@@ -147,7 +150,7 @@ def parse(runs: bytes, curves: bytes, where: str) -> Iterator[Record]:
     begin = 0
     for i, (seed, count) in enumerate(zip(rows.column("seed").to_pylist(), points, strict=True)):
         row = {name: column[i] for name, column in texts.items()} | {"seed": seed}
-        yield _record(row, {name: column[begin : begin + count] for name, column in columns.items()}, where)
+        yield _record(row, {name: column[begin : begin + count] for name, column in columns.items()}, where, load)
         begin += count
 
 
@@ -159,11 +162,12 @@ def check_record(record: Record, where: str) -> None:
     check_consistent(record, resolve(record.meta, place), place)
 
 
-def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: str) -> Record:
+def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: str, load: Load) -> Record:
     """Returns the record of a row. The columns for readers must repeat what the JSON sections say,
     because only the sections are checked."""
     place = f"{where}, run {row['run_id']:.80}"
-    meta = _section(row, "rest", place) | {section: _section(row, column, place) for column, section in SECTIONS.items()}
+    sections = {section: _section(row, column, place, load) for column, section in SECTIONS.items()}
+    meta = _section(row, "rest", place, load) | sections
     try:
         record = Record(meta, _own(curves, meta.get("ledger"), place))
         said = {name: getattr(record, name) for name in ("run_id", "scenario", "seed", "state")} | {"selector": _written(record)}
@@ -187,9 +191,9 @@ def _own(curves: dict[str, npt.NDArray[Any]], ledger: Any, place: str) -> dict[s
     return {name: curves[name] for name in CURVES}
 
 
-def _section(row: Mapping[str, Any], column: str, place: str) -> dict[str, Any]:
+def _section(row: Mapping[str, Any], column: str, place: str, load: Load) -> dict[str, Any]:
     try:
-        found = strict_json.load(row[column])
+        found = load(row[column])
     except strict_json.RefusedJsonError as error:
         raise RecordError(f"{place}: column {column}: {error}") from None
     if not isinstance(found, dict):

@@ -3,6 +3,7 @@ options are tuned."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from pathlib import Path
@@ -133,7 +134,7 @@ class Suite(Part):
         selector, else those that the suite sets, else its defaults."""
         name, own = registry.parse_selector(selector)
         cls: type[Algorithm] = registry.find("algorithm", name)
-        known = cls().options()
+        known = {field.name for field in dataclasses.fields(cls)}
         common = {key: value for key, value in self.options.items() if key in known}
         return cls.make(common | own | (options or {}))
 

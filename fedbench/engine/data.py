@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,6 +75,17 @@ def shards_of(dataset: Dataset, scenario: Scenario, seed: int) -> Shards:
 @functools.lru_cache(maxsize=12)
 def _drawn(dataset: Dataset, scenario: Scenario, seed: int) -> Shards:
     return partition(scenario, dataset.train.y, seed, dataset.train.owner, dataset.owners)
+
+
+def begun(shards: Shards, *, in_columns: bool) -> Digest:
+    """Returns a digest to which the shards were added: as three columns, or one after the other. It
+    is kept as long as they are, since a thousand arrays take longer than ten rounds of training."""
+    if shards not in _BEGUN:
+        _BEGUN[shards] = Digest().add(*((shards.rows, shards.begin, shards.sizes) if in_columns else shards))
+    return _BEGUN[shards].copy()
+
+
+_BEGUN: weakref.WeakKeyDictionary[Shards, Digest] = weakref.WeakKeyDictionary()
 
 
 def _source(part: TaskPart) -> arrays.Source:

@@ -9,7 +9,7 @@ import functools
 import numpy as np
 
 from fedbench.engine import declared
-from fedbench.engine.data import Data, shards_of
+from fedbench.engine.data import Data, begun, shards_of
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
 from fedbench.engine.server import ServerCost
@@ -18,7 +18,6 @@ from fedbench.engine.transfers import Messages, Transfer, absences, delayed, dra
 from fedbench.errors import UsageError
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Gradients, Scheduler, Timing
-from fedbench.results.digests import Digest
 from fedbench.scenarios import system
 from fedbench.scenarios.data_parts import Natural, Overlapping
 from fedbench.scenarios.pooled import pooled
@@ -284,9 +283,7 @@ class Setup:
     def inputs_digest(self) -> str:
         """Returns the digest of what the scenario drew: shards, durations, absences if there are
         any, and the initial model."""
-        timing, digest = self.timing(), Digest()
-        shards = self.shards
-        digest.add(*((shards.rows, shards.begin, shards.sizes) if isinstance(self.scenario.partition, Overlapping) else shards))
+        timing, digest = self.timing(), begun(self.shards, in_columns=isinstance(self.scenario.partition, Overlapping))
         self.data.add_to(digest)
         for duration in self._drawn_durations():
             digest.add(*drawn(duration))

@@ -23,6 +23,12 @@ class Digest:
             self._hash.update(np.ascontiguousarray(array).data)
         return self
 
+    def copy(self) -> Digest:
+        """Returns another digest, to which so far the same was added."""
+        other = Digest()
+        other._hash = self._hash.copy()
+        return other
+
     def hex(self) -> str:
         return self._hash.hexdigest()[:32]
 

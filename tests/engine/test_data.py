@@ -11,15 +11,17 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine import data as data_module
-from fedbench.engine.data import Data
+from fedbench.engine.data import Data, begun
 from fedbench.engine.plan import plan
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
+from fedbench.results.digests import Digest
 from fedbench.results.record import Record
 from fedbench.scenarios.load import load
+from fedbench.shards import Shards
 from fedbench.tasks import digits
 from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
@@ -199,3 +201,13 @@ def test_ones_own_training_examples_without_validation_rows() -> None:
     evaluated."""
     one = data("public={source: digits}", SHARE)
     assert one.public is one.task.dataset.train.x
+
+
+def test_a_digest_of_shards_is_begun_once_and_goes_on_alone() -> None:
+    rows = np.arange(6)
+    shards = Shards(rows, np.array([0, 4]), np.array([4, 2]))
+    once = begun(shards, in_columns=False)
+    once.add(np.ones(3))
+    again = begun(shards, in_columns=False)
+    assert again.hex() == Digest().add(rows[:4], rows[4:]).hex() != once.hex()
+    assert begun(Shards(rows, np.array([0, 3]), np.array([3, 3])), in_columns=False).hex() != again.hex()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import sys
@@ -19,6 +20,10 @@ from fedbench.errors import FedbenchError, shown_on_one_line
 
 WRONG_WORDS: Any = typer.BadParameter.__mro__[1]
 """What typer raises for an unknown verb or option, or a value of the wrong kind."""
+
+NEW_OBJECTS = 100_000
+"""After so many a search for cycles begins. Python's 700 has it look through the trees of thousands
+of records again and again, which takes a third of the time of reading them."""
 
 app = made(
     name="fedbench",
@@ -54,9 +59,11 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files may hold what the terminal's encoding lacks
+    gc.set_threshold(NEW_OBJECTS)
     code = _exit_code()
     if code:
         _forget_output()
+    gc.freeze()  # or the interpreter would look through all of them once more before it ends
     sys.exit(code)
 
 

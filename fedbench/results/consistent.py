@@ -44,16 +44,20 @@ def resolve(meta: dict[str, Any], where: str) -> Scenario:
         scenario, resolved = _resolved(json.dumps(meta["spec"]["scenario"]))
     except (UsageError, RecursionError, ValueError, TypeError) as error:
         raise RecordError(f"{where}: its scenario is none: {error}") from None
-    meta["spec"]["scenario"] = json.loads(resolved)
+    if resolved is not None:
+        meta["spec"]["scenario"] = json.loads(resolved)
     return scenario
 
 
 @functools.lru_cache(maxsize=64)
-def _resolved(content: str) -> tuple[Scenario, str]:
-    """Returns the scenario in a JSON text, and its resolved form as JSON. An archive has the same
-    few scenarios in thousands of records."""
-    scenario = validate(json.loads(content), "scenario")
-    return scenario, json.dumps(scenario.resolved())
+def _resolved(content: str) -> tuple[Scenario, str | None]:
+    """Returns the scenario in a JSON text, and its resolved form as JSON if that is another one. An
+    archive has the same few scenarios in thousands of records."""
+    given = json.loads(content)
+    scenario = validate(given, "scenario")
+    resolved = scenario.resolved()
+    is_same = json.dumps(resolved, sort_keys=True) == json.dumps(given, sort_keys=True)
+    return scenario, None if is_same else json.dumps(resolved)
 
 
 def check_consistent(record: Record, scenario: Scenario, where: str) -> None:

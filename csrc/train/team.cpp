@@ -9,7 +9,7 @@ namespace {
 
 /// How long a thread that has nothing to do stays awake: about as long as a small server step
 /// takes. To wake up takes as long as the training of ten clients by softmax regression.
-constexpr std::chrono::microseconds kAwake{300};
+constexpr std::chrono::microseconds kAwake{500};
 
 }  // namespace
 

@@ -59,7 +59,7 @@ def pieces(scheduler: Scheduler, answers: Answers | None = None) -> Iterator[Chu
 
 
 def _next_size(size: int, chunk: Chunk) -> int:
-    return max(1, min(2 * size, CHUNK_JOBS * len(chunk.time) // max(1, len(chunk.client))))
+    return max(1, min(8 * size, CHUNK_JOBS * len(chunk.time) // max(1, len(chunk.client))))
 
 
 def check_everybody(setup: Setup) -> None:

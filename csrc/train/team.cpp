@@ -7,8 +7,8 @@ namespace fedbench::train {
 
 namespace {
 
-/// How long a thread that has nothing to do stays awake: about as long as a small server step
-/// takes. To wake up takes as long as the training of ten clients by softmax regression.
+/// How long a thread that has nothing to do stays awake after a call without a watch: about as long
+/// as a small server step takes. To wake up takes as long as the training of ten clients by softmax regression.
 constexpr std::chrono::microseconds kAwake{500};
 
 }  // namespace
@@ -58,7 +58,7 @@ void Team::work(std::size_t thread) {
     Lock lock(mutex_);
     for (;;) {
         const auto is_called = [&] { return closing_ || is_due(thread); };
-        if (thread > 0) stay_awake(lock, is_called);
+        if (thread > 0 && !is_watched_) stay_awake(lock, is_called);
         (thread > 0 ? start_ : first_start_).wait(lock, is_called);
         if (closing_) return;
         do_next(lock, thread);

@@ -8,7 +8,8 @@ namespace fedbench::train {
 namespace {
 
 /// How long a thread that has nothing to do stays awake after a call without a watch: about as long
-/// as a small server step takes. To wake up takes as long as the training of ten clients by softmax regression.
+/// as a small server step takes. To wake up takes as long as the training of ten clients by softmax
+/// regression.
 constexpr std::chrono::microseconds kAwake{500};
 
 }  // namespace

@@ -39,7 +39,7 @@ def command(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the table into this Markdown file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which algorithms run on which scenarios, and why not.
+    """Show which algorithms run on which scenarios.
 
     Asks the plan and the checks before a run; nothing is trained. Example: fedbench applicability
     digits-flaky -a fedlin

@@ -53,7 +53,7 @@ def command(
     ] = None,
     threshold: Annotated[float, typer.Option(help="With --compare: slowdown that is too much.", min=1.0)] = THRESHOLD,
 ) -> None:
-    """Measure the core's speed beside other ways of its work. They are checked to compute the same.
+    """Measure the speed of the core beside other libraries. All are checked to compute the same.
 
     ratio = their time / ours, median over rounds. Exit 1 if --compare finds a slower case. Example:
     fedbench bench --group distill

@@ -29,7 +29,7 @@ def command(
     archives: ArchivesOption = ARCHIVES,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which of two algorithms costs less.
+    """Compare two algorithms: the ratio of their costs.
 
     Costs are compared seed by seed, as ratios. The first interval is of this one pair; the second
     holds together with those of all pairs of the board. A suite's rows have tuned options, if there

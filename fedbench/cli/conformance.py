@@ -19,8 +19,8 @@ def command(
     ] = SHIPPED,
     as_json: JsonOption = False,
 ) -> None:
-    """Check conformance vectors. Each is checked in every precision and for every cutting into
-    waves.
+    """Check the algorithms against conformance vectors. Each is checked in every precision and for
+    every cutting into waves.
 
     Exit 1 if one fails; unsupported ones are listed, not counted as failures. Example: fedbench
     conformance

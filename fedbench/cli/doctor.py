@@ -12,7 +12,7 @@ from fedbench.cli.output import print_json, say
 
 
 def command(store: StoreOption = Path("runs"), as_json: JsonOption = False) -> None:
-    """Look at this machine and this installation.
+    """Check your installation.
 
     It checks the build, instruction set, memory, clock, data sets, disk and torch.
 

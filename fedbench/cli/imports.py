@@ -11,7 +11,7 @@ from fedbench.cli.output import say, writing
 from fedbench.errors import UsageError
 from fedbench.scenarios import imports, trace_files
 
-app = typer.Typer(help="Measurements of others as the files of a scenario.", no_args_is_help=True)
+app = typer.Typer(help="Convert others' measurements into files of a scenario.", no_args_is_help=True)
 
 Source = Annotated[Path, typer.Argument(help="The published file.")]
 Clients = Annotated[int, typer.Option(min=1, help="How many clients to take, the first by number.")]

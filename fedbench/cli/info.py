@@ -34,7 +34,7 @@ def command(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Show what an algorithm, a scenario or a task is.
+    """Show an algorithm, a scenario or a task.
 
     Of an algorithm it shows the equations, source and options; of a scenario, all keys; of a task,
     the models that fit it and what it needs.

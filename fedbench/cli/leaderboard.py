@@ -15,7 +15,7 @@ from fedbench.results.store import Store
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.results import REFERENCES
 
-app = typer.Typer(help="The static leaderboard page.", no_args_is_help=True)
+app = typer.Typer(help="Build the leaderboard; check a submission.", no_args_is_help=True)
 
 
 @app.command()

@@ -28,7 +28,7 @@ of records again and again, which takes a third of the time of reading them."""
 app = made(
     name="fedbench",
     cls=Verbs,
-    help="Federated optimisation under heterogeneity: plan, run, verify, publish.",
+    help="Run federated-learning algorithms in the same simulated federation, and compare them.",
     no_args_is_help=True,
 )
 

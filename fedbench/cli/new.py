@@ -17,7 +17,7 @@ from fedbench.cli.output import say, writing
 from fedbench.errors import UsageError
 from fedbench.origins import ALGORITHMS, NAME
 
-app = typer.Typer(help="Write the files of something new.", no_args_is_help=True)
+app = typer.Typer(help="Write a template for your own algorithm or data.", no_args_is_help=True)
 TEMPLATES = Path(__file__).with_name("templates")
 
 NameArgument = Annotated[str, typer.Argument(help="Small letters, digits and underscores.")]

@@ -24,7 +24,7 @@ def command(
     device: DeviceOption = "cpu",
     as_json: JsonOption = False,
 ) -> None:
-    """Play the virtual clock of a run without training.
+    """Simulate the clock of a run without training.
 
     Shows staleness, utilisation, participation, losses and cost; several algorithms stand side by
     side.

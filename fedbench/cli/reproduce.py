@@ -52,7 +52,7 @@ def command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the tables of the papers again and judge them.
+    """Repeat the tables of the papers and judge them.
 
     Runs that the store has are taken from it, interrupted ones continue. Where records are
     committed, the runs must give their digests; exit 1 if one does not. --plan lists every cell

@@ -238,7 +238,7 @@ def tune(
     collect: Annotated[bool, typer.Option("--collect", help="Compute nothing, take what is there.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Look for the best options of every algorithm of a suite.
+    """Search the best options of every algorithm of a suite.
 
     Every algorithm has as many trials at every point, on seeds and examples that no comparison
     sees. Finished ones are taken from the store and from the table of trials. What was chosen,

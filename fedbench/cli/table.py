@@ -36,7 +36,7 @@ def command(
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
 ) -> None:
-    """Write a board as LaTeX, Markdown or CSV.
+    """Write a results table as LaTeX, Markdown or CSV.
 
     The table of one point has what every algorithm spends until it holds the targets, and its
     regret: its cost over that of the cheapest algorithm with as many clients at work. That of

@@ -51,9 +51,9 @@ def command(
     model: Annotated[str, typer.Option(help="Of a task: the model to try it with.")] = "softmax",
     as_json: JsonOption = False,
 ) -> None:
-    """Check the contract of an algorithm, a scenario or a task. It may be yours or a built-in one.
+    """Test an algorithm, a scenario or a task of your own. Built-in ones are tested likewise.
 
-    Exit 1 if it does not. Example: fedbench test ./damped.py:Damped
+    Exit 1 if a test fails. Example: fedbench test ./damped.py:Damped
     """
     kind, findings = checks_of(name, model)
     broken = 0

@@ -22,33 +22,42 @@ class Verb(NamedTuple):
     about: str
 
 
-VERBS = {
-    "list": Verb("listing:command", "List algorithms, scenarios, tasks or presets."),
-    "info": Verb("info:command", "Show what an algorithm, a scenario or a task is."),
-    "catalogue": Verb("catalogue:command", "Write a page of all algorithms."),
-    "plan": Verb("plan:command", "Play the virtual clock of a run without training."),
-    "applicability": Verb("applicability:command", "Say which algorithms run on which scenarios, and why not."),
-    "run": Verb("run:command", "Run algorithms on a scenario; store a record of every run."),
-    "verify": Verb("verify:command", "Run a record again and say whether the result is the same."),
-    "reproduce": Verb("reproduce:command", "Make the tables of the papers again and judge them."),
-    "compare": Verb("compare:command", "Say which of two algorithms costs less."),
-    "plot": Verb("plot:command", "Draw a figure for a paper as PDF, SVG or PNG."),
-    "table": Verb("table:command", "Write a board as LaTeX, Markdown or CSV."),
-    "test": Verb("test:command", "Check the contract of an algorithm, a scenario or a task."),
-    "theory": Verb("theory:command", "Measure what the papers prove; this takes minutes."),
-    "trace": Verb("trace:command", "Write the timeline of a run; open it at ui.perfetto.dev."),
-    "cite": Verb("cite:command", "Print the BibTeX of fedbench and of what was used."),
-    "conformance": Verb("conformance:command", "Check conformance vectors."),
-    "bench": Verb("bench:command", "Measure the core's speed beside other ways of its work."),
-    "doctor": Verb("doctor:command", "Look at this machine and this installation."),
-    "tune": Verb("suite:tune", "Look for the best options of every algorithm of a suite."),
-    "rules": Verb("rules:command", "Print the rules of suites."),
-    "submit": Verb("submit:command", "Make a folder of results to hand in."),
-    "suite": Verb("suite_results:app", "Designed experiments: scenarios x algorithms x seeds."),
-    "leaderboard": Verb("leaderboard:app", "The static leaderboard page."),
-    "new": Verb("new:app", "Write the files of something new."),
-    "import": Verb("imports:app", "Measurements of others as the files of a scenario."),
+GROUPS = {
+    "Run": {
+        "list": Verb("listing:command", "List algorithms, scenarios, tasks or presets."),
+        "info": Verb("info:command", "Show an algorithm, a scenario or a task."),
+        "plan": Verb("plan:command", "Simulate the clock of a run without training."),
+        "run": Verb("run:command", "Run algorithms on a scenario; store a record of every run."),
+        "tune": Verb("suite:tune", "Search the best options of every algorithm of a suite."),
+        "suite": Verb("suite_results:app", "Designed experiments: scenarios x algorithms x seeds."),
+        "new": Verb("new:app", "Write a template for your own algorithm or data."),
+        "import": Verb("imports:app", "Convert others' measurements into files of a scenario."),
+    },
+    "Look at results": {
+        "compare": Verb("compare:command", "Compare two algorithms: the ratio of their costs."),
+        "table": Verb("table:command", "Write a results table as LaTeX, Markdown or CSV."),
+        "plot": Verb("plot:command", "Draw a figure for a paper as PDF, SVG or PNG."),
+        "trace": Verb("trace:command", "Write the timeline of a run; open it at ui.perfetto.dev."),
+        "catalogue": Verb("catalogue:command", "Write a page of all algorithms."),
+        "applicability": Verb("applicability:command", "Show which algorithms run on which scenarios."),
+    },
+    "Check": {
+        "doctor": Verb("doctor:command", "Check your installation."),
+        "verify": Verb("verify:command", "Run records again and compare every field."),
+        "test": Verb("test:command", "Test an algorithm, a scenario or a task of your own."),
+        "conformance": Verb("conformance:command", "Check the algorithms against conformance vectors."),
+        "theory": Verb("theory:command", "Measure what the papers prove; this takes minutes."),
+        "reproduce": Verb("reproduce:command", "Repeat the tables of the papers and judge them."),
+        "bench": Verb("bench:command", "Measure the speed of the core beside other libraries."),
+    },
+    "Publish": {
+        "leaderboard": Verb("leaderboard:app", "Build the leaderboard; check a submission."),
+        "submit": Verb("submit:command", "Make a folder of results to hand in."),
+        "rules": Verb("rules:command", "Print the rules of suites."),
+        "cite": Verb("cite:command", "Print the BibTeX of fedbench and of what was used."),
+    },
 }
+VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 
 
 class Interrupted(FedbenchError):
@@ -109,9 +118,11 @@ class Verbs(TyperGroup):
         return list(VERBS)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes the list of verbs into the help, from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.about) for name, verb in VERBS.items()])
+        """Writes the verbs into the help by groups, from the table alone."""
+        width = max(map(len, VERBS))
+        for group, verbs in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), verb.about) for name, verb in verbs.items()])
 
     def invoke(self, ctx: Any) -> Any:
         try:

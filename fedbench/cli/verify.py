@@ -60,7 +60,7 @@ def command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a record again and say whether the result is the same.
+    """Run records again and compare every field.
 
     It is identical, within tolerance, or differs; the first field that does is named. Exit 1 unless
     all are identical, or with --tolerant within tolerance, and no algorithm of a file computes more

@@ -74,7 +74,7 @@ def test_the_list_of_verbs_is_not_cut_off(verb: tuple[str, ...], tmp_path: Path)
     """On a real terminal: CliRunner gives help two columns more."""
     code, page = on_a_terminal([sys.executable, "-c", "from fedbench.cli.main import main; main()", *verb, "--help"], tmp_path)
     assert code == 0
-    verbs = page.partition("Commands:")[2]
+    verbs = page.partition("Commands:" if verb else "Run:")[2]
     assert verbs
     assert "..." not in verbs
 

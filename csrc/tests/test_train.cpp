@@ -307,7 +307,8 @@ void the_caller_works_too_unless_it_watches() {
     bool is_me = true;
     alone.run(20, [&](std::size_t, std::size_t thread) { is_me = is_me && thread == 0 && std::this_thread::get_id() == me; });
     check(is_me, "one thread is the calling one");
-    alone.run(20, [&](std::size_t, std::size_t) { is_me = is_me && std::this_thread::get_id() != me; }, [](std::size_t) {});
+    alone.run(
+        20, [&](std::size_t, std::size_t) { is_me = is_me && std::this_thread::get_id() != me; }, [](std::size_t) {});
     check(is_me, "one that watches does nothing else");
     for (int call = 0; call < 300; ++call) {  // threads that are awake, and threads that sleep
         std::atomic<int> ran{0}, misnamed{0}, at_once{0};

@@ -58,6 +58,7 @@ def test_an_installed_package_is_found_by_its_name(site: Path, tmp_path: Path) -
         "kind": "entry point", "class": "MyRule", "package": "nice-rules", "version": "1.2", "sha256": found,
     }  # fmt: skip
     verified = fedbench("verify", record["record"], "--json", cwd=tmp_path, PYTHONPATH=str(site))
+    assert verified.stdout, verified.stderr
     assert json.loads(verified.stdout)["verdict"] == "identical"
     source = site / "nice_rules" / "my_rule.py"
     before = source.read_text()

@@ -12,6 +12,8 @@ import socket
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +66,21 @@ def _described(error: BaseException) -> str:
     return str(error) if isinstance(error, FedbenchError) else "\n".join(described(error))
 
 
+class _Readable:
+    """Finds the package, or the module in a file, that this process may read. The interpreter would
+    look into the folder around it first, which it may not."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if path is not None or name != self._place.stem:
+            return None
+        if self._place.suffix:
+            return spec_from_file_location(name, self._place)
+        return spec_from_file_location(name, self._place / "__init__.py", submodule_search_locations=[str(self._place)])
+
+
 class Served:
     """The algorithm, its state and the messages that jobs may still start from. Its public methods
     are those that the other side may call."""
@@ -93,6 +110,7 @@ class Served:
         from fedbench.protocols import Algorithm
 
         sys.path[:] = path
+        sys.meta_path += [_Readable(Path(one)) for one in sys.argv[3:]]
         if origins.is_in_file(place):
             self._class: type[Algorithm] = origins.from_file(place)
         else:

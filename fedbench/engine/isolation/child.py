@@ -1,8 +1,9 @@
 """The process that runs a plug-in and nothing else. It answers which values the algorithm's methods
 give, and asks for what they may know.
 
-Usage: python -m fedbench.engine.isolation.child SOCKET FOLDER, where SOCKET is the number of a
-handle and FOLDER is empty but for the plug-in's file.
+Usage: python -m fedbench.engine.isolation.child SOCKET FOLDER [READABLE ..], where SOCKET is the
+number of a handle, FOLDER is empty but for the plug-in's file, and each READABLE is an installed
+package, or a module's file, that it may read.
 """
 
 from __future__ import annotations

@@ -7,6 +7,19 @@ import difflib
 import reprlib
 from collections.abc import Iterable
 
+__all__ = [
+    "ClientError",
+    "CudaError",
+    "FedbenchError",
+    "MissingDataError",
+    "NoCudaError",
+    "OriginError",
+    "PluginError",
+    "RecordError",
+    "UnwrittenError",
+    "UsageError",
+]
+
 LONGEST = 600  # characters of a line of a message
 FIRST, LAST = 400, 150  # characters of a longer line that are shown
 MOST_LINES = 60
@@ -15,11 +28,22 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 200
 
 
 class FedbenchError(Exception):
-    """A run, a record or a check went wrong; the command line exits with 1.
+    """Base of all errors of fedbench; the command line exits with 1.
 
     The message is one line: what it quotes may come from anybody, so line breaks and control
-    characters in it become escapes, and its middle is left out where it is too long. `below` are
-    further lines, such as the line of code that failed, for which the same holds.
+    characters in it become escapes, and its middle is left out where it is too long.
+
+    Parameters
+    ----------
+    message : object
+        The message, or what has it as its text.
+    *below : str
+        Further lines, such as the line of code that failed. They are shown as the message is.
+
+    Attributes
+    ----------
+    exit_code : int
+        The exit code of the command line: 1, or 2 if the request was wrong.
     """
 
     exit_code = 1
@@ -34,22 +58,22 @@ class FedbenchError(Exception):
 
 
 class UsageError(FedbenchError):
-    """What was asked for cannot be done as asked; the command line exits with 2."""
+    """A request cannot be carried out as it stands; the command line exits with 2."""
 
     exit_code = 2
 
 
 class RecordError(FedbenchError):
-    """A stored record is missing, half-written or not what its name says."""
+    """A stored record is missing, half-written, or not what its name says."""
 
 
 class OriginError(UsageError, RecordError):
-    """The algorithm of a record cannot be found, or is another one; the message says what the user
-    has to name."""
+    """The algorithm of a record cannot be found, or is another one; the message names what you have
+    to give."""
 
 
 class PluginError(FedbenchError):
-    """An algorithm or task that is not built in failed; the message says in which file and line."""
+    """An algorithm or task that is not built in failed; the message names the file and the line."""
 
 
 class UnwrittenError(PluginError, NotImplementedError):
@@ -57,12 +81,12 @@ class UnwrittenError(PluginError, NotImplementedError):
 
 
 class MissingDataError(UsageError):
-    """A data set is not on this machine; the message says where it was looked for and what to
+    """A data set is not on this machine; the message names where it was looked for and what to
     install."""
 
 
 class ClientError(FedbenchError):
-    """A client's job failed; the message says which run, client, job and stage."""
+    """A client's job failed; the message names the run, the client, the job and the stage."""
 
 
 class CudaError(FedbenchError):
@@ -70,7 +94,8 @@ class CudaError(FedbenchError):
 
 
 class NoCudaError(UsageError, ImportError):
-    """This installation was built without the kernels for a GPU; the message names the option."""
+    """This installation was built without the kernels for a GPU; the message names the build
+    option."""
 
 
 def escaped(text: str) -> str:

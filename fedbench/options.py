@@ -16,8 +16,19 @@ from fedbench.errors import UsageError
 
 @dataclass(frozen=True)
 class Range:
-    """The finite numbers from `low` to `high`. Both ends are included, but for the one that `open`
-    names."""
+    """A range of finite numbers, as the annotation of an option: `Annotated[float, Range(low=0)]`.
+
+    Both ends are included, but for the one that `open` names.
+
+    Attributes
+    ----------
+    low : float
+        The lower end.
+    high : float
+        The upper end.
+    open : {"low", "high"} or None
+        The end that is excluded.
+    """
 
     low: float = -math.inf
     high: float = math.inf
@@ -34,22 +45,52 @@ class Range:
 
 
 Positive = Annotated[float, Range(low=0, open="low")]
+"""A number > 0."""
 NonNegative = Annotated[float, Range(low=0)]
+"""A number >= 0."""
 Fraction = Annotated[float, Range(low=0, high=1)]
+"""A number >= 0 and <= 1."""
 BelowOne = Annotated[float, Range(low=0, high=1, open="high")]
+"""A number >= 0 and < 1."""
 Count = Annotated[int, Range(low=1)]
+"""A whole number >= 1."""
 CountOrZero = Annotated[int, Range(low=0)]
-
+"""A whole number >= 0."""
 
 T = TypeVar("T")
 
 
 def option(default: T, about: str = "", source: str = "") -> T:
-    """Returns a field with the default of a hyper-parameter, a sentence about it, and the source of
-    the default: `server_lr: Positive = option(0.1, "The server's rate.", "Lian et al. 2015")`.
+    """Returns a field with the default of a hyper-parameter and what is known about it.
 
     A field that has a plain default instead is shown without a sentence. One that changes the
     default of a parent class keeps the parent's sentence, so it needs none.
+
+    Parameters
+    ----------
+    default : object
+        The default, of the field's type.
+    about : str
+        A sentence about the option, which `fedbench info` shows.
+    source : str
+        Where the default comes from, such as "Table 2".
+
+    Returns
+    -------
+    object
+        A dataclass field, typed as the default.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from fedbench.protocols import Algorithm, Positive, option
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Slow(Algorithm):
+    ...     server_lr: Positive = option(0.1, "The server's learning rate.", "Table 2")
+    >>> Slow(server_lr=-1)
+    Traceback (most recent call last):
+        ...
+    fedbench.errors.UsageError: Slow: server_lr must be a number > 0, got -1
     """
     return dataclasses.field(default=default, metadata={"about": about, "source": source})
 

@@ -12,8 +12,21 @@ from fedbench.types.arrays import Vector
 
 
 class Bag:
-    """Named values as attributes. A name that was not given at construction is refused, so that a
-    misspelt name cannot create a new value."""
+    """Named values as attributes.
+
+    A name that was not given at construction is refused, so that a misspelt name cannot create a
+    new value. `name in bag` tells whether there is one.
+
+    Parameters
+    ----------
+    **fields : object
+        The values by name.
+
+    Raises
+    ------
+    AttributeError
+        A name that the bag does not have is read or set.
+    """
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
@@ -33,33 +46,62 @@ class Bag:
         return name in self.__dict__
 
     def items(self) -> Iterator[tuple[str, Any]]:
+        """Yields the values with their names, in the order in which they were given.
+
+        Yields
+        ------
+        tuple of (str, object)
+            A name and its value.
+        """
         return iter(self.__dict__.items())
 
 
 class State(Bag):
-    """What the server owns. It always has the model `x` (d,). It has `memory` (ClientTable) if
-    clients remember a vector. An algorithm adds what else it needs by name.
+    """The server's state: the model, and what else the algorithm keeps from update to update.
 
     A checkpoint holds the state. Therefore the names stay those that `init` gave, and arrays keep
-    the dtype and shape that they have after `init`. A value that is None may become anything."""
+    the dtype and shape that they have after `init`. A value that is None may become anything.
+
+    Parameters
+    ----------
+    **fields : object
+        `x`, the model (d,), always. `memory`, a ClientTable, if clients remember a vector. An
+        algorithm adds what else it needs, by name.
+    """
 
 
 class Message(Bag):
-    """What one version of the model sends to the clients that start from it."""
+    """What one version of the model sends to the clients that start from it.
+
+    Parameters
+    ----------
+    **fields : object
+        What is sent, by name: `x`, the model (d,), and what an algorithm's own `broadcast` adds.
+    """
 
     def frozen(self) -> Message:
-        """Returns a copy whose arrays are copied too and read-only. The engine keeps it as long as
-        a job may start from it."""
+        """Returns a copy whose arrays are copied too and read-only.
+
+        The engine keeps the copy as long as a job may start from it.
+
+        Returns
+        -------
+        Message
+            The copy.
+        """
         return Message(**{name: frozen(value) for name, value in self.items()})
 
 
 class Reply:
     """What a job sends back.
 
-    Args:
-        memory: the client's new memory. None leaves it as it was.
-        sent: by name, vectors or other arrays, each of one shape for all jobs. A number that is not
-            finite ends the run as diverged.
+    Parameters
+    ----------
+    memory : array (d,), optional
+        The client's new memory. None leaves it as it was.
+    **sent : array
+        What the server gets, by name: vectors or other arrays, each of one shape for all jobs. A
+        number that is not finite ends the run as diverged.
     """
 
     def __init__(self, *, memory: Vector | None = None, **sent: npt.NDArray[Any]) -> None:
@@ -68,7 +110,18 @@ class Reply:
 
 
 def frozen(value: Any) -> Any:
-    """Returns a read-only copy of an array, and anything else as it is."""
+    """Returns a read-only copy of an array, and anything else as it is.
+
+    Parameters
+    ----------
+    value : object
+        An array, or any other value.
+
+    Returns
+    -------
+    object
+        The copy of an array, else `value` itself.
+    """
     if isinstance(value, np.ndarray):
         value = value.copy()
         value.flags.writeable = False

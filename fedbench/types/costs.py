@@ -7,9 +7,20 @@ from typing import NamedTuple
 
 
 class Traffic(NamedTuple):
-    """What one job moves, in vectors of the model's size: `down` to the client and `up` to the
-    server. Each of the `exchanges` pays the network's latency both ways. A fraction stands for a
-    compressed message: a tenth of the entries is 0.1, and 8 bits a value are 0.25."""
+    """What one job moves, in vectors of the model's size.
+
+    A fraction stands for a compressed message: a tenth of the entries is 0.1, and 8 bits a value
+    are 0.25.
+
+    Attributes
+    ----------
+    down : float
+        Vectors to the client.
+    up : float
+        Vectors to the server.
+    exchanges : int
+        How many times the job pays the network's latency, both ways.
+    """
 
     down: float = 1
     up: float = 1
@@ -17,22 +28,42 @@ class Traffic(NamedTuple):
 
 
 class GradientWork(NamedTuple):
-    """What one job computes, in gradients: `per_step` mini-batch gradients in every local step, and
-    `full` gradients over all examples of the client beside its steps. A full gradient counts as
-    many mini-batch gradients as it takes batches to cover the examples."""
+    """What one job computes, in gradients.
+
+    Attributes
+    ----------
+    per_step : int
+        Mini-batch gradients in every local step.
+    full : int
+        Gradients over all examples of the client, beside its steps. One counts as many mini-batch
+        gradients as it takes batches to cover the examples.
+    """
 
     per_step: int = 1
     full: int = 0
 
 
 PASSES_OF_A_GRADIENT = 3
-"""The gradient of an example takes a forward pass and a backward pass, which counts as two."""
+"""Forward passes that the gradient of an example counts as: one pass forward, and one backward,
+which counts as two."""
 
 
 class ServerWork(NamedTuple):
-    """What the server itself computes with models, in examples: so many `forward` passes and
-    `gradients` in every update, and `first_forward` and `first_gradients` once, before the first
-    job. The forward pass of a gradient is part of the gradient."""
+    """What the server itself computes with models, in examples.
+
+    The forward pass of a gradient is part of the gradient.
+
+    Attributes
+    ----------
+    forward : int
+        Forward passes in every update.
+    gradients : int
+        Gradients in every update.
+    first_forward : int
+        Forward passes once, before the first job.
+    first_gradients : int
+        Gradients once, before the first job.
+    """
 
     forward: int = 0
     gradients: int = 0
@@ -41,19 +72,29 @@ class ServerWork(NamedTuple):
 
     @property
     def passes(self) -> int:
-        """The work of an update in forward passes of an example."""
+        """The work of an update, in forward passes of an example."""
         return self.forward + PASSES_OF_A_GRADIENT * self.gradients
 
     @property
     def first_passes(self) -> int:
-        """The work before the first job in forward passes of an example."""
+        """The work before the first job, in forward passes of an example."""
         return self.first_forward + PASSES_OF_A_GRADIENT * self.first_gradients
 
 
 class ServerMemory(NamedTuple):
-    """What the server keeps from update to update, in vectors of the model's size: its `own` (x,
-    moments, ..), so many `per_client`, and so many `per_version` from which a client still trains.
-    Beside them `public_logits`, the largest number of logits of public examples."""
+    """What the server keeps from update to update, in vectors of the model's size.
+
+    Attributes
+    ----------
+    own : int
+        The server's own vectors: x, moments, ..
+    per_client : int
+        Vectors for every client.
+    per_version : int
+        Vectors for every version from which a client still trains.
+    public_logits : int
+        The largest number of logits of public examples, in numbers and not in vectors.
+    """
 
     own: int = 1
     per_client: int = 0

@@ -13,20 +13,25 @@ from fedbench.types.arrays import Weights
 class Info:
     """What an algorithm may know about the clients before the run.
 
-    `n`, `step_seconds`, `job_seconds` and `public_shape` may be functions, which are called when
-    the value is first asked for: a plan needs no shards unless its policy does.
+    Where a function is given, it is called when the value is first read: a plan needs no shards
+    unless its policy does.
 
-    Args:
-        clients: their number N.
-        n: the number of examples of every client (N,).
-        p: the weights of the clients in the objective (N,), which sum to 1; by default n_i / sum
-            n_j.
-        step_seconds: the mean virtual seconds of one local step of every client (N,); by default 1
-            for all.
-        job_seconds: the mean virtual seconds of all local steps of a job of every client (N,); by
-            default `step_seconds`.
-        public_shape: the numbers of the server's public examples P and of their classes C; by
-            default (0, 0), for none.
+    Parameters
+    ----------
+    clients : int
+        The number of clients N.
+    n : float64 array (N,), or a function that returns it
+        The number of examples of every client.
+    p : float64 array (N,), optional
+        The weights of the clients in the objective, which sum to 1. The default is n_i / sum n_j.
+    step_seconds : float64 array (N,), or a function that returns it, optional
+        The mean virtual seconds of one local step of every client. The default is 1 for all.
+    job_seconds : float64 array (N,), or a function that returns it, optional
+        The mean virtual seconds of all local steps of a job of every client. The default is
+        `step_seconds`.
+    public_shape : (int, int), or a function that returns it
+        The number of the server's public examples P, and of their classes C. The default is (0, 0),
+        for none.
     """
 
     def __init__(
@@ -48,24 +53,29 @@ class Info:
 
     @functools.cached_property
     def n(self) -> Weights:
+        """The number of examples of every client, float64 (N,)."""
         return self._n() if callable(self._n) else self._n
 
     @functools.cached_property
     def public_shape(self) -> tuple[int, int]:
+        """The number of public examples P and of their classes C."""
         return self._public_shape() if callable(self._public_shape) else self._public_shape
 
     @functools.cached_property
     def p(self) -> Weights:
+        """The weights of the clients in the objective, float64 (N,), which sum to 1."""
         return self._p if self._p is not None else self.n / self.n.sum()
 
     @functools.cached_property
     def step_seconds(self) -> Weights:
+        """The mean virtual seconds of one local step of every client, float64 (N,)."""
         if self._step_seconds is None:
             return np.ones(self.clients)
         return self._step_seconds() if callable(self._step_seconds) else self._step_seconds
 
     @functools.cached_property
     def job_seconds(self) -> Weights:
+        """The mean virtual seconds of a job's local steps for every client, float64 (N,)."""
         if self._job_seconds is None:
             return self.step_seconds
         return self._job_seconds() if callable(self._job_seconds) else self._job_seconds

@@ -12,12 +12,24 @@ import numpy.typing as npt
 from fedbench.types.arrays import Integers, Vector, Weights
 
 Want = Literal["first_gradient", "mean_gradient", "full_gradient", "public_logits"]
+"""The name of a by-product of a job, which is an attribute of its `Work`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One local training. `k` counts the client's own jobs from 0, and `base` is the version from
-    which the job starts."""
+    """One local training of a client.
+
+    Attributes
+    ----------
+    client : int
+        The client, from 0.
+    k : int
+        How many jobs the client began before this one.
+    base : int
+        The version of the model from which the job starts.
+    steps : int
+        The number of local steps.
+    """
 
     client: int
     k: int
@@ -27,15 +39,39 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRule:
-    """The rule of a client's local steps, as data:
+    """The rule of a client's local steps, as data.
+
+    With the gradient g of a mini-batch, a step is
 
         h = g(y) - g(anchor) + weight_decay * y
         u = momentum * u + h
         y <- y - lr * (u + prox * (y - start) + correction)
 
-    `prox_form` "l1_squared" replaces the term prox * (y - start) by
-    2 * prox * |y - start|_1 * sign(y - start). Terms that are off are not computed. `wants` names
-    the by-products that the job's `Work` must have.
+    Terms that are off are not computed.
+
+    Attributes
+    ----------
+    start : array (d,)
+        The model from which the job starts.
+    lr : float
+        The rate of a step.
+    weight_decay : float
+        The factor of y in h.
+    momentum : float
+        The factor of the earlier u, which is 0 at the start of a job.
+    optimizer : {"sgd", "adamw"}
+        The rule of a step: as above, or AdamW.
+    prox : float
+        The strength of the pull to `start`.
+    prox_form : {"l2", "l1_squared"}
+        The form of the pull. "l1_squared" replaces the term prox * (y - start) by 2 * prox * |y -
+        start|_1 * sign(y - start).
+    correction : array (d,) or None
+        A constant direction that is added to every step.
+    anchor : array (d,) or None
+        A model whose gradient on the same mini-batch is subtracted.
+    wants : tuple of Want
+        The by-products that the job's `Work` must have.
     """
 
     start: Vector
@@ -51,14 +87,25 @@ class LocalRule:
 
 
 class Work:
-    """What a job produced: the model at its `end`, `delta` = end - start, the model's `buffers` at
-    the end (m,), and the by-products that its rule wanted. `server_seconds` is the host time of the
-    work that the server itself did for this job.
+    """What a job produced: its end model, its progress, and the by-products that its rule wanted.
 
-    `first_gradient` and `mean_gradient` are the first h and the mean h of the LocalRule, without
-    prox and correction; they are zeros if the job has no steps. `full_gradient` is the gradient
-    over all examples of the client at the start. `public_logits` are the logits of the end model on
-    the public data. Reading a by-product that was not wanted raises a KeyError.
+    Parameters
+    ----------
+    delta : array (d,)
+        The progress, end - start.
+    end : array (d,)
+        The model at the end.
+    buffers : array (m,)
+        The model's buffers at the end, such as BatchNorm's.
+    server_seconds : float
+        Host seconds of the work that the server itself did for this job.
+    **by_products : array
+        The by-products by name, as in `LocalRule.wants`.
+
+    Raises
+    ------
+    KeyError
+        A by-product is read that the rule did not want.
     """
 
     def __init__(
@@ -75,29 +122,61 @@ class Work:
 
     @property
     def first_gradient(self) -> Vector:
+        """The first h of the LocalRule (d,), without prox and correction; zeros if the job has no
+        steps."""
         return self._wanted("first_gradient")
 
     @property
     def mean_gradient(self) -> Vector:
+        """The mean h of the LocalRule (d,), without prox and correction; zeros if the job has no
+        steps."""
         return self._wanted("mean_gradient")
 
     @property
     def full_gradient(self) -> Vector:
+        """The gradient over all examples of the client at the start of the job (d,)."""
         return self._wanted("full_gradient")
 
     @property
     def public_logits(self) -> npt.NDArray[Any]:
+        """The logits of the end model on the public examples (P, C)."""
         return self._wanted("public_logits")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """The entries that one update consumes, one row each, in arrival order. A job that counts
-    several times has several rows. Everything that the jobs sent is an attribute (K, ..) by the
-    name that it has in their Reply.
+    """The entries that one update consumes, one row each, in arrival order.
 
-    `staleness` is the version before the update minus `base`. `first` is False in the rows that
-    repeat a job.
+    A job that counts several times has several rows. Everything that the jobs sent is an attribute
+    (K, ..) by the name that it has in their Reply, such as `batch.delta`.
+
+    Attributes
+    ----------
+    clients : integer array (K,)
+        Who sent each entry.
+    steps : integer array (K,)
+        The local steps of its job.
+    base : integer array (K,)
+        The version from which its job started.
+    staleness : integer array (K,)
+        The version before the update, minus `base`.
+    n : float64 array (K,)
+        The number of examples of its client.
+    p : float64 array (K,)
+        The weight of its client in the objective.
+    first : bool array (K,)
+        False in the rows that repeat a job.
+    version : int
+        The version before the update.
+    sent : mapping of str to array (K, ..)
+        What the jobs sent, by name.
+    base_x : callable
+        Returns the model (d,) of the version that entry i started from, given i.
+
+    Raises
+    ------
+    AttributeError
+        An attribute is read that no job sent; the message lists what was sent.
     """
 
     clients: Integers

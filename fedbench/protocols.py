@@ -73,9 +73,9 @@ __all__ = [
 class Algorithm:
     """A published algorithm: hyper-parameters as fields, the paper's equations as methods.
 
-    Subclasses are frozen dataclasses, one file each, and override only what the paper changes.
-    Values are checked at construction against the annotations of the fields (UsageError names
-    field, value and range).
+    A subclass is a frozen dataclass in a file of its own, and overrides only what the paper
+    changes: at least `dispatch` and `step`. Values are checked at construction against the
+    annotations of the fields.
 
     Defaults make runs comparable. A round draws 10 clients, uniformly and without replacement. A
     buffer holds 10 arrivals. All clients work at the same time. All clients of an update have the
@@ -83,23 +83,65 @@ class Algorithm:
     tests/algorithms/test_defaults.py lists the departures with their reasons. We tune no default
     rate. A rate that a paper has in most of its experiments is the default, and a paper's rate of
     Adam for another model is scaled by `kernels.rate_for`. The other rates that papers tuned are
-    presets (fedbench/presets.yaml). `fedbench info NAME` shows the source of each default.
+    presets (fedbench/presets.yaml).
+
+    Attributes
+    ----------
+    name : str
+        The name on the command line and in records.
+    source : tuple of Cited, or str
+        The source of the equations: papers of the bibliography, `cited(nguyen2022="Alg. 1")`, or
+        plain text.
+    requires : frozenset of str
+        What a scenario must have, such as "public_data".
+    sends : {"delta", "first_gradient", "mean_gradient"}
+        What a job sends if the algorithm has no `reply` of its own, named as in Work and in Batch.
+    pooled : bool
+        Whether this is a reference that is not federated. Its scenario becomes that of one worker
+        who has the examples of all clients.
+    clients_remember : bool
+        Whether clients keep a vector from job to job, which is their row of `state.memory`. Clients
+        that take part only once cannot.
+    local_lr : float
+        The clients' learning rate.
+    weight_decay : float
+        Weight decay of local training.
+    momentum : float
+        Momentum of local SGD, which starts anew in every job.
+    optimizer : {"sgd", "adamw"}
+        The rule of a local step.
+
+    Raises
+    ------
+    UsageError
+        A value is out of range; the message names field, value and range.
+
+    Examples
+    --------
+    FedAvg with a server's learning rate, in a few lines:
+
+    >>> from dataclasses import dataclass
+    >>> import fedbench as fb
+    >>> from fedbench import kernels
+    >>> from fedbench.types import Rounds
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Averaging(fb.Algorithm):
+    ...     name = "averaging"
+    ...     server_lr: fb.protocols.Positive = 1.0
+    ...     def dispatch(self, info):
+    ...         return Rounds(select="without_replacement", cohort_size=10)
+    ...     def step(self, state, batch, tools):
+    ...         state.x = state.x + self.server_lr * kernels.mean(batch.delta)
+    >>> Averaging(server_lr=0.5).options()["server_lr"]
+    0.5
     """
 
     name: ClassVar[str] = ""
     source: ClassVar[str | tuple[Cited, ...]] = ""
-    """The source of the equations: papers of the bibliography, `cited(nguyen2022="Alg. 1")`, or
-    plain text."""
     requires: ClassVar[frozenset[str]] = frozenset()
     sends: ClassVar[Literal["delta", "first_gradient", "mean_gradient"]] = "delta"
-    """What a job sends if the algorithm has no `reply` of its own, named as in Work and in the
-    update's Batch."""
     pooled: ClassVar[bool] = False
-    """Whether this is a reference that is not federated. Its scenario becomes that of one worker
-    who has the examples of all clients."""
     clients_remember: ClassVar[bool] = False
-    """Whether clients keep a vector from job to job, which is their row of `state.memory`. Clients
-    that take part only once cannot."""
 
     local_lr: Positive = option(0.05, "The clients' learning rate.")
     weight_decay: NonNegative = option(0.0, "Weight decay of local training.")
@@ -114,8 +156,23 @@ class Algorithm:
 
     @classmethod
     def make(cls, options: dict[str, Any]) -> Self:
-        """Returns the algorithm with these options. UsageError with the nearest name if an option
-        is unknown."""
+        """Returns the algorithm with these options.
+
+        Parameters
+        ----------
+        options : dict
+            Values by the name of the option. The others keep their defaults.
+
+        Returns
+        -------
+        Algorithm
+            The algorithm.
+
+        Raises
+        ------
+        UsageError
+            An option is unknown, and the message has the nearest name; or a value is out of range.
+        """
         known = {field.name for field in dataclasses.fields(cls)}
         for given in options:
             if given not in known:
@@ -123,108 +180,314 @@ class Algorithm:
         return cls(**options)
 
     def options(self) -> dict[str, Any]:
-        """Returns every hyper-parameter by name, defaults included, as values for JSON."""
+        """Returns every hyper-parameter by name, defaults included, as values for JSON.
+
+        Returns
+        -------
+        dict
+            The values by name.
+        """
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     # ---- the equations ----
 
     def dispatch(self, info: Info) -> Dispatch:
-        """Returns the policy that says who starts when and which arrivals make an update. Every
-        algorithm has one."""
+        """Returns the policy: who starts when, and which arrivals make an update.
+
+        Parameters
+        ----------
+        info : Info
+            What is known about the clients.
+
+        Returns
+        -------
+        Dispatch
+            The policy.
+
+        Raises
+        ------
+        UnwrittenError
+            The algorithm has none.
+        """
         raise UnwrittenError(f"{type(self).__name__} does not say how it dispatches")
 
     def traffic(self, info: Info) -> Traffic:
-        """Returns what a job moves. The ledger always counts it, and the clock charges time for it
-        where the scenario prices payloads."""
+        """Returns what a job moves.
+
+        The ledger always counts it, and the clock charges time for it where the scenario prices
+        payloads.
+
+        Parameters
+        ----------
+        info : Info
+            What is known about the clients.
+
+        Returns
+        -------
+        Traffic
+            Model-sized vectors down and up, and exchanges.
+        """
         return Traffic()
 
     def gradient_work(self, info: Info) -> GradientWork:
-        """Returns what a job computes. The clock and the ledger charge for it."""
+        """Returns what a job computes, for which the clock and the ledger charge.
+
+        Parameters
+        ----------
+        info : Info
+            What is known about the clients.
+
+        Returns
+        -------
+        GradientWork
+            Gradients in a step, and beside the steps.
+        """
         return GradientWork()
 
     def server_work(self, info: Info) -> ServerWork:
-        """Returns what the server itself computes for an update that takes all its arrivals: the
-        logits of clients' models (`wants` of a job's rule), and what `step` computes with
-        Tools.public_logits. The ledger counts it, and the clock charges for it where the scenario
-        names the server's speed."""
+        """Returns what the server itself computes for an update that takes all its arrivals.
+
+        That is the logits of clients' models (`wants` of a job's rule), and what `step` computes
+        with Tools.public_logits. The ledger counts it, and the clock charges for it where the
+        scenario names the server's speed.
+
+        Parameters
+        ----------
+        info : Info
+            What is known about the clients.
+
+        Returns
+        -------
+        ServerWork
+            Forward passes and gradients, in examples.
+        """
         return ServerWork()
 
     def server_memory(self, info: Info) -> ServerMemory:
-        """Returns what the server keeps from update to update, without the memory of clients."""
+        """Returns what the server keeps from update to update, without the memory of clients.
+
+        Parameters
+        ----------
+        info : Info
+            What is known about the clients.
+
+        Returns
+        -------
+        ServerMemory
+            Model-sized vectors, and logits of public examples.
+        """
         return ServerMemory()
 
     def init(self, x0: Vector, tools: Tools) -> State:
-        """Returns the server's state before the first update. It may keep the array x0 (d,)
-        itself."""
+        """Returns the server's state before the first update.
+
+        Parameters
+        ----------
+        x0 : array (d,)
+            The first model. The state may keep the array itself.
+        tools : Tools
+            What the engine lends.
+
+        Returns
+        -------
+        State
+            The state, with the model as `x`.
+        """
         return State(x=x0)
 
     def broadcast(self, state: State, tools: Tools) -> Message:
-        """Returns what this version sends to clients. The engine copies and freezes it."""
+        """Returns what this version sends to clients. The engine copies and freezes it.
+
+        Parameters
+        ----------
+        state : State
+            The server's state.
+        tools : Tools
+            What the engine lends.
+
+        Returns
+        -------
+        Message
+            What is sent, with the model as `x`.
+        """
         return Message(x=state.x)
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
-        """Returns the rule of the client's local steps. A pure function. `memory` is the client's
-        row of `state.memory`, and an empty array (0,) if clients have none."""
+        """Returns the rule of the client's local steps. It is a pure function.
+
+        Parameters
+        ----------
+        message : Message
+            What the version of the job sent.
+        job : Job
+            The client, the number of its job, the version and the steps.
+        memory : array (d,)
+            The client's row of `state.memory`; (0,) if clients have none.
+
+        Returns
+        -------
+        LocalRule
+            The rule.
+        """
         return self.rule(message.x) if self.sends == "delta" else self.rule(message.x, wants=(self.sends,))
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
-        """Returns what the job sends, and the client's new memory. A pure function."""
+        """Returns what the job sends, and the client's new memory. It is a pure function.
+
+        Parameters
+        ----------
+        message : Message
+            What the version of the job sent.
+        job : Job
+            The client, the number of its job, the version and the steps.
+        work : Work
+            What the local steps produced.
+        memory : array (d,)
+            The client's row of `state.memory`; (0,) if clients have none.
+
+        Returns
+        -------
+        Reply
+            Arrays by name, which `step` finds as attributes of its batch.
+        """
         return Reply(**{self.sends: getattr(work, self.sends)})
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        """Makes a server update by the paper's equation. It changes the state in place or gives it
-        new arrays, and never writes into a message."""
+        """Makes a server update by the paper's equation.
+
+        It changes the state in place or gives it new arrays, and never writes into a message. Sums
+        over vectors are made by `fedbench.kernels`.
+
+        Parameters
+        ----------
+        state : State
+            The server's state, which is changed.
+        batch : Batch
+            The arrivals that the update consumes.
+        tools : Tools
+            What the engine lends.
+
+        Raises
+        ------
+        UnwrittenError
+            The algorithm has no server step.
+        """
         raise UnwrittenError(f"{type(self).__name__} has no server step")
 
     def select(
         self, state: State, available: npt.NDArray[np.int32], round: int, tools: SelectionTools
     ) -> Sequence[int] | npt.NDArray[np.integer[Any]]:
         """Returns who takes part in the round that begins, if `dispatch` is
-        Rounds(select="external"). A pure function. Only here may the choice of clients depend on
-        the model's values.
+        Rounds(select="external").
 
-        Args:
-            state: the state at the round's start. Its arrays are read-only.
-            available: the clients that are available now (n,), ascending, n >= 1.
-            round: how many rounds began before, also those that made no update.
-            tools: `info` and `random`.
+        It is a pure function. Only here may the choice of clients depend on the model's values.
 
-        Returns:
+        Parameters
+        ----------
+        state : State
+            The state at the round's start. Its arrays are read-only.
+        available : int32 array (n,)
+            The clients that are available now, ascending, n >= 1.
+        round : int
+            How many rounds began before, also those that made no update.
+        tools : SelectionTools
+            `info` and `random`.
+
+        Returns
+        -------
+        sequence of int, or integer array
             Some of `available`. A client that is named twice runs once and counts twice, which is
             not allowed if clients have memory.
+
+        Raises
+        ------
+        UnwrittenError
+            The algorithm does not select.
         """
         raise UnwrittenError(f"{type(self).__name__} does not say whom it selects")
 
     def entry_weights(self, batch: Batch, info: Info) -> Weights:
-        """Returns the weights (K,) of the entries of an update, which are alike unless the
-        algorithm has others, which its `step` then uses too. The engine averages model buffers such
-        as BatchNorm's with these weights, divided by their sum."""
+        """Returns the weights of the entries of an update, which are alike unless the algorithm has
+        others.
+
+        An algorithm's `step` uses the same ones. The engine averages model buffers such as
+        BatchNorm's with them, divided by their sum.
+
+        Parameters
+        ----------
+        batch : Batch
+            The arrivals that the update consumes.
+        info : Info
+            What is known about the clients.
+
+        Returns
+        -------
+        float64 array (K,)
+            The weights.
+        """
         return np.full(len(batch.clients), 1.0 / len(batch.clients))
 
     def warnings(self, state: State) -> list[str]:
-        """Returns sentences on what went wrong in a run without stopping it, given its last state.
-        The record keeps them."""
+        """Returns sentences on what went wrong in a run without stopping it. The record keeps them.
+
+        Parameters
+        ----------
+        state : State
+            The last state of the run.
+
+        Returns
+        -------
+        list of str
+            The sentences.
+        """
         return []
 
     @property
     def rule_terms(self) -> frozenset[str]:
-        """The terms that `local` may use beside plain SGD with weight decay, an l2 prox, a
-        correction and an anchor: momentum, adamw, l1_squared. Not every trainer has them. They
-        follow from the options that are named as in LocalRule."""
+        """The terms that `local` may use beside plain SGD, of which not every trainer has all.
+
+        They are among momentum, adamw and l1_squared. Weight decay, an l2 prox, a correction and an
+        anchor belong to plain SGD here. They follow from the options that are named as in
+        LocalRule.
+        """
         named = {self.optimizer, getattr(self, "prox_form", "l2")} - {"sgd", "l2"}
         return frozenset(named | ({"momentum"} if self.momentum else set()))
 
     def rule(self, start: Vector, **changes: Any) -> LocalRule:
-        """Returns a LocalRule with this algorithm's rate, decay, momentum and optimizer, but for
-        the fields in `changes`."""
+        """Returns a LocalRule with this algorithm's rate, decay, momentum and optimizer.
+
+        Parameters
+        ----------
+        start : array (d,)
+            The model from which the job starts.
+        **changes : object
+            Other fields of the rule, or other values for those four.
+
+        Returns
+        -------
+        LocalRule
+            The rule.
+        """
         fixed = {"lr": self.local_lr, "weight_decay": self.weight_decay, "momentum": self.momentum, "optimizer": self.optimizer}
         return LocalRule(start=start, **(fixed | changes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Buffered(Algorithm):
-    """The options and the dispatch that FedBuff and similar algorithms share: clients work all the
-    time, and every `buffer_size` arrivals make an update."""
+    """The options and the dispatch of FedBuff and its kin: every `buffer_size` arrivals make an
+    update.
+
+    Clients work all the time.
+
+    Attributes
+    ----------
+    buffer_size : int
+        How many arrivals make an update (M).
+    concurrency : int or None
+        How many clients work at a time. None: all.
+    restart : {"resample", "self"}
+        Who starts in the place of an arrived client: a uniformly drawn idle one, or itself.
+    """
 
     buffer_size: Count = option(10, "How many arrivals make an update (M).")
     concurrency: Count | None = option(None, "How many clients work at a time; none: all.")
@@ -238,8 +501,18 @@ class Buffered(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class Cohort(Algorithm):
-    """The options and the dispatch that FedAvg and similar algorithms share: a round trains a
-    cohort of clients, and all its results make an update."""
+    """The options and the dispatch of FedAvg and its kin: a round trains a cohort of clients.
+
+    All results of the round make an update.
+
+    Attributes
+    ----------
+    cohort_size : int
+        How many clients a round draws.
+    sampling : {"without_replacement", "all"}
+        Who takes part in a round: clients drawn uniformly without replacement, or all that are
+        there.
+    """
 
     cohort_size: Count = option(10, "How many clients a round draws.")
     sampling: Literal["without_replacement", "all"] = option(
@@ -252,8 +525,14 @@ class Cohort(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatingCohort(Cohort):
-    """A cohort that may have a client several times, which is not allowed if clients keep a
-    vector."""
+    """A cohort that may have a client several times, which is not allowed if clients keep a vector.
+
+    Attributes
+    ----------
+    sampling : {"without_replacement", "with_replacement", "all", "weighted"}
+        Who takes part in a round: as in Cohort, or clients drawn with replacement, uniformly or
+        with probability p_i (weighted).
+    """
 
     sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(  # type: ignore[assignment]
         "without_replacement",

@@ -21,13 +21,38 @@ from fedbench.types import Vector, Weights
 
 
 def weighted_sum(weights: Weights | Sequence[float], vectors: Rows, *, out: Vector | None = None, isa: str = "") -> Vector:
-    """Returns sum_k w_k v_k (d,).
+    """Returns sum_k w_k v_k, added in arrival order with one fused multiply-add per element and
+    weight.
 
-    Args:
-        weights: a float64 array (K,) or a list of numbers, which are rounded to the vectors' dtype.
-        vectors: an array (K, d) or K vectors (d,), K >= 1.
-        out: receives the result if given. It may not overlap a vector or the weights.
-        isa: the instruction set; empty is the one in use on this machine.
+    Parameters
+    ----------
+    weights : float64 array (K,) or sequence of float
+        The weights, which are rounded to the vectors' dtype.
+    vectors : array (K, d), or K arrays (d,)
+        The vectors, float32 or float64, K >= 1.
+    out : array (d,), optional
+        Receives the result. It may not overlap a vector or the weights.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
+
+    Returns
+    -------
+    array (d,)
+        The sum, in the dtype of the vectors.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype, shape or layout.
+    ValueError
+        There is no vector, the numbers of weights and vectors differ, or arrays overlap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbench import kernels
+    >>> kernels.weighted_sum([0.5, 0.25], np.array([[2.0, 4.0], [4.0, 8.0]]))
+    array([2., 4.])
     """
     return weighted_sum_norm(weights, vectors, out=out, isa=isa)[0]
 
@@ -44,18 +69,61 @@ def weighted_sum_norm(
 
 
 def mean(vectors: Rows) -> Vector:
-    """Returns (1/K) sum_k v_k, computed as a weighted sum with weights 1/K."""
+    """Returns (1/K) sum_k v_k, computed as a weighted sum with weights 1/K.
+
+    Parameters
+    ----------
+    vectors : array (K, d), or K arrays (d,)
+        The vectors, float32 or float64, K >= 1.
+
+    Returns
+    -------
+    array (d,)
+        The mean, in the dtype of the vectors.
+    """
     size = checks.count(vectors)
     return weighted_sum(np.full(size, 1.0 / size), vectors)
 
 
 def dot(a: Vector, b: Vector, *, isa: str = "") -> float:
-    """Returns sum_i a_i b_i in float64, of a and b (d,) of one dtype."""
+    """Returns sum_i a_i b_i, summed in float64.
+
+    Parameters
+    ----------
+    a : array (d,)
+        A vector, float32 or float64.
+    b : array (d,)
+        Another one of the same dtype.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
+
+    Returns
+    -------
+    float
+        The product.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype, shape or layout.
+    """
     return _core.dot(checks.array("a", a, "(d,)"), b, isa)
 
 
 class Movement(NamedTuple):
-    """Float64 sums over the elements of x, of u = x - base, and of delta."""
+    """Sums over the elements of x, of u = x - base, and of delta, in float64.
+
+    Attributes
+    ----------
+    x2 : float
+        |x|^2.
+    moved2 : float
+        |u|^2.
+    delta2 : float
+        |delta|^2.
+    product : float
+        u . delta.
+    """
 
     x2: float  # |x|^2
     moved2: float  # |u|^2
@@ -66,12 +134,44 @@ class Movement(NamedTuple):
 def movement(x: Vector, base: Vector, delta: Vector, *, isa: str = "") -> Movement:
     """Returns how far the server has moved from `base` to `x`, and how `delta` agrees with that.
 
-    x, base and delta are (d,) of one dtype and are read in one pass. Each sum is computed as in
-    `dot`. NaN and infinity propagate. TypeError for a wrong dtype, shape or layout.
+    The vectors are read in one pass, and each sum is computed as in `dot`. NaN and infinity
+    propagate.
+
+    Parameters
+    ----------
+    x : array (d,)
+        The model now, float32 or float64.
+    base : array (d,)
+        An earlier model of the same dtype.
+    delta : array (d,)
+        The progress of a client of the same dtype.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
+
+    Returns
+    -------
+    Movement
+        The sums `x2`, `moved2`, `delta2` and `product`.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype, shape or layout.
     """
     return Movement(*_core.movement(checks.array("x", x, "(d,)"), base, delta, isa))
 
 
 def norm(a: Vector) -> float:
-    """Returns the L2 norm in float64."""
+    """Returns the L2 norm, computed in float64.
+
+    Parameters
+    ----------
+    a : array (d,)
+        A vector, float32 or float64.
+
+    Returns
+    -------
+    float
+        The norm.
+    """
     return math.sqrt(dot(a, a))

@@ -10,11 +10,20 @@ from fedbench.errors import UsageError
 
 
 def build_info() -> dict[str, Any]:
-    """Returns version, compiler, flags, NDEBUG, the instruction set in use on this machine and
-    those that `isa` may name. UsageError if the environment variable FEDBENCH_ISA names another.
+    """Returns how the compiled extension was built.
 
-    The entry `cuda` has the architectures for which fedbench.kernels.cuda was compiled, such as
-    ["sm_80", "sm_90"], or False.
+    Returns
+    -------
+    dict
+        The version, the compiler, its flags, NDEBUG, the instruction set in use on this machine,
+        and those that `isa` may name. `cuda` has the architectures for which fedbench.kernels.cuda
+        was compiled, such as ["sm_80", "sm_90"], or False.
+
+    Raises
+    ------
+    UsageError
+        The environment variable FEDBENCH_ISA names an instruction set that this machine does not
+        have.
     """
     try:
         return dict(_core.build_info()) | {"cuda": cuda_architectures()}

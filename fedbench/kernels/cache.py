@@ -29,25 +29,44 @@ def calibrated_mean(
     cache: Literal["deferred", "immediate"] = "deferred",
     isa: str = "",
 ) -> Vector:
-    """Returns the mean of the cache, corrected by the arrivals, and then puts them into it [CA2FL]:
+    """Returns the mean of the cache, corrected by the arrivals, and then puts them into it [CA2FL].
 
-        v = (1/divisor) sum_c h_c + sum_k w_k (d_k - h_c(k)) with the rows h before the call
+    With the rows h before the call,
+
+        v = (1/divisor) sum_c h_c + sum_k w_k (d_k - h_c(k))
         h_c(k) = d_k, in order
 
-    Args:
-        table: the rows h (d,), one per client.
-        clients: the clients c(k) of the arrivals (K,), in order.
-        vectors: their vectors d_k (K, d).
-        weights: w (K,), float64.
-        divisor: the number by which the sum of the rows is divided.
-        cache: with "immediate" a second arrival of a client subtracts the vector of its first, and
-            not the row before the call.
-        isa: the instruction set; empty is the one in use on this machine.
+    Parameters
+    ----------
+    table : ClientTable
+        The rows h (d,), one per client, float32 or float64.
+    clients : integer array (K,) or sequence of int
+        The clients c(k) of the arrivals, in order.
+    vectors : array (K, d), or K arrays (d,)
+        Their vectors d_k, of the table's dtype.
+    weights : float64 array (K,) or sequence of float
+        The weights w.
+    divisor : int
+        The number by which the sum of the rows is divided, >= 1.
+    cache : {"deferred", "immediate"}
+        With "immediate" a second arrival of a client subtracts the vector of its first, and not the
+        row before the call.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
 
-    Raises:
-        TypeError: an array has a wrong dtype or shape.
-        ValueError: K differs, or arrays overlap.
-        IndexError: the table does not have a client.
+    Returns
+    -------
+    array (d,)
+        The corrected mean v, in the table's dtype.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype or shape.
+    ValueError
+        K differs, arrays overlap, or `cache` is unknown.
+    IndexError
+        The table does not have a client.
     """
     order = {"deferred": _core.CacheOrder.deferred, "immediate": _core.CacheOrder.immediate}.get(cache)
     if order is None:
@@ -56,8 +75,36 @@ def calibrated_mean(
 
 
 def newest_mean(table: ClientTable, clients: Integers | Sequence[int], vectors: Rows, *, divisor: int, isa: str = "") -> Vector:
-    """Puts the arrivals into the cache, h_c(k) = d_k in order, and then returns its mean v =
-    (1/divisor) sum_c h_c [MIFA, ACE]. Shapes and errors are those of `calibrated_mean`."""
+    """Puts the arrivals into the cache and then returns its mean v = (1/divisor) sum_c h_c [MIFA,
+    ACE].
+
+    Parameters
+    ----------
+    table : ClientTable
+        The rows h (d,), one per client, float32 or float64.
+    clients : integer array (K,) or sequence of int
+        The clients c(k) of the arrivals, in order.
+    vectors : array (K, d), or K arrays (d,)
+        Their vectors d_k, of the table's dtype: h_c(k) = d_k, in order.
+    divisor : int
+        The number by which the sum of the rows is divided, >= 1.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
+
+    Returns
+    -------
+    array (d,)
+        The mean v, in the table's dtype.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype or shape.
+    ValueError
+        K differs, or arrays overlap.
+    IndexError
+        The table does not have a client.
+    """
     return _update(table, clients, vectors, np.empty(0), divisor, _core.CacheOrder.newest, isa)
 
 

@@ -153,19 +153,35 @@ def update_cache(
     out: Array | None = None,
     stream: Stream = None,
 ) -> Array:
-    """Replaces the rows of K arrivals in a cache and returns its mean v (d,), as calibrated_mean
-    and newest_mean of fedbench.kernels do with a table. cache.hpp states the arithmetic.
+    """Replaces the rows of K arrivals in a cache and returns its mean.
 
-    Args:
-        weights: (K,); empty for the order "newest".
-        vectors: what arrived, (K, d) or K vectors (d,).
-        rows: the cache's rows of the arrivals, K arrays (d,), which are overwritten. The row of a
-            client that arrives again is repeated.
-        total: the sum of all rows (d,), float64, which is overwritten.
-        scale: 1 / divisor.
-        order: "newest" is newest_mean; the others are the values of `cache` of calibrated_mean.
-        out: receives the result if given.
-        stream: as for all kernels of this module.
+    calibrated_mean and newest_mean of fedbench.kernels do this with a table. cache.hpp states the
+    arithmetic.
+
+    Parameters
+    ----------
+    weights : array_like (K,)
+        The weights; empty for the order "newest".
+    vectors : array (K, d), or K arrays (d,)
+        What arrived.
+    rows : list of array (d,)
+        The cache's rows of the K arrivals, which are overwritten. The row of a client that arrives
+        again is repeated.
+    total : float64 array (d,)
+        The sum of all rows, which is overwritten.
+    scale : float
+        1 / divisor.
+    order : {"deferred", "immediate", "newest"}
+        "newest" is newest_mean; the others are the values of `cache` of calibrated_mean.
+    out : array (d,), optional
+        Receives the result.
+    stream : int, optional
+        As for all kernels of this module.
+
+    Returns
+    -------
+    array (d,)
+        The mean v.
     """
     return _cuda.update_cache(np.ascontiguousarray(weights, np.float64), vectors, rows, total, scale, order, out, stream)
 

@@ -1,4 +1,4 @@
-"""Uncertainty-aware distillation on logits, and the mean of the clients' logits that teaches.
+"""Uncertainty-aware distillation on logits.
 
 The kernels know no model: they take the student's logits and return the gradient with respect to
 them. Arrays are plain numpy arrays, float32 or float64, C-contiguous, of one dtype. Nothing is cast
@@ -7,7 +7,6 @@ silently. csrc/include/fedbench/distill.hpp states the arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -21,13 +20,34 @@ Logits = npt.NDArray[np.floating[Any]]
 Doubles = npt.NDArray[np.float64]
 TeacherKind = Literal["logits", "probabilities"]
 
-LARGEST = (1 << 31) - 1  # rows, classes and clients are counted in 32 bits
-
 
 @dataclass(frozen=True)
 class Distilled:
-    """What `distill` returns, for B rows and C classes. The arrays belong to the caller, who may
-    pass them as `out` to a later call."""
+    """The result of `distill`, for B rows and C classes.
+
+    The arrays belong to the caller, who may pass them as `out` to a later call.
+
+    Attributes
+    ----------
+    loss : float
+        mean_u alpha KL_u + (1 - alpha) CE_u.
+    relative_entropy : float
+        Hhat = mean(H) / log C.
+    alpha : float
+        Hhat alpha_max + (1 - Hhat) alpha_min.
+    grad : array (B, C)
+        d loss / d student.
+    probabilities : array (B, C)
+        P, the teacher's probabilities.
+    label : int64 array (B,)
+        The argmax of the teacher.
+    entropy : float64 array (B,)
+        H, the entropy of P.
+    kl : float64 array (B,)
+        KL(P || softmax(student)).
+    ce : float64 array (B,)
+        -log softmax(student)[label].
+    """
 
     loss: float  # mean_u alpha KL_u + (1 - alpha) CE_u
     relative_entropy: float  # Hhat = mean(H) / log C
@@ -58,24 +78,41 @@ def distill(
 
         P = softmax(teacher), H_u = -sum_c P log P, Hhat = mean(H) / log C
         alpha = Hhat alpha_max + (1 - Hhat) alpha_min
-        loss = mean_u alpha KL(P_u || softmax(student_u)) + (1 - alpha) CE(student_u, argmax teacher_u)
+        loss = mean_u alpha KL(P_u || softmax(student_u)) + (1 - alpha) CE(student_u, argmax
+        teacher_u)
         grad = (softmax(student) - alpha P - (1 - alpha) onehot(label)) / B
 
     Ties of the argmax go to the lowest class. A logit of the student that is not finite makes its
     row NaN, and one of the teacher makes the whole result NaN.
 
-    Args:
-        student: logits (B, C), B >= 1, C >= 2.
-        teacher: logits (B, C) of the same dtype.
-        alpha_min: alpha for a teacher that is sure.
-        alpha_max: alpha for a teacher that is not sure at all.
-        kind: with "probabilities" `teacher` is P itself, whose rows sum to 1.
-        out: an earlier result whose arrays are used again. They must not overlap the inputs.
-        isa: the instruction set; empty is the one in use on this machine.
+    Parameters
+    ----------
+    student : array (B, C)
+        The student's logits, float32 or float64, B >= 1, C >= 2.
+    teacher : array (B, C)
+        The teacher's logits, of the same dtype.
+    alpha_min : float
+        alpha for a teacher that is sure.
+    alpha_max : float
+        alpha for a teacher that is not sure at all.
+    kind : {"logits", "probabilities"}
+        With "probabilities" `teacher` is P itself, whose rows sum to 1.
+    out : Distilled, optional
+        An earlier result whose arrays are used again. They must not overlap the inputs.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
 
-    Raises:
-        TypeError: an array has a wrong dtype, shape or layout.
-        ValueError: arrays overlap, the kind is unknown, or there are no rows or only one class.
+    Returns
+    -------
+    Distilled
+        The loss, alpha, the gradient and the values of every row.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype, shape or layout.
+    ValueError
+        Arrays overlap, the kind is unknown, or there are no rows or only one class.
     """
     checks.array("student", student, "(B, C)")
     given = is_given(kind)
@@ -86,7 +123,17 @@ def distill(
 
 
 class DistillGradient(NamedTuple):
-    """What `distill_gradient` returns; `grad` (B, C) is d loss / d student."""
+    """The result of `distill_gradient`.
+
+    Attributes
+    ----------
+    loss : float
+        The loss of the batch.
+    alpha : float
+        The weight of the teacher's probabilities.
+    grad : array (B, C)
+        d loss / d student.
+    """
 
     loss: float
     alpha: float
@@ -104,10 +151,31 @@ def distill_gradient(
     isa: str = "",
 ) -> DistillGradient:
     """Returns the loss, alpha and gradient of `distill` with the same bits, without the values of
-    every row, which a training step does not need.
+    every row.
 
-    `out` (B, C) receives the gradient if given, and must not overlap the inputs. The other
-    arguments, the errors and NaN are those of `distill`.
+    A training step does not need those. Errors and NaN are as in `distill`.
+
+    Parameters
+    ----------
+    student : array (B, C)
+        The student's logits, float32 or float64, B >= 1, C >= 2.
+    teacher : array (B, C)
+        The teacher's logits, of the same dtype.
+    alpha_min : float
+        alpha for a teacher that is sure.
+    alpha_max : float
+        alpha for a teacher that is not sure at all.
+    kind : {"logits", "probabilities"}
+        With "probabilities" `teacher` is P itself, whose rows sum to 1.
+    out : array (B, C), optional
+        Receives the gradient. It must not overlap the inputs.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
+
+    Returns
+    -------
+    DistillGradient
+        The loss, alpha and the gradient.
     """
     checks.array("student", student, "(B, C)")
     given = is_given(kind)
@@ -130,107 +198,19 @@ def _empty(student: Logits) -> Arrays:
 
 
 def softmax(logits: Logits, *, isa: str = "") -> Logits:
-    """Returns the softmax of every row (B, C), with the bits that P has in `distill`."""
+    """Returns the softmax of every row, with the bits that P has in `distill`.
+
+    Parameters
+    ----------
+    logits : array (B, C)
+        The logits, float32 or float64, B >= 1, C >= 2.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
+
+    Returns
+    -------
+    array (B, C)
+        The probabilities, in the dtype of the logits.
+    """
     checks.array("logits", logits, "(B, C)")
     return distill(logits, logits, 1.0, 1.0, isa=isa).probabilities
-
-
-class TeacherMean:
-    """The mean of the newest logits of all clients that have any: teacher[u] = (1/count) sum_i
-    Z_i[u] [FedEcho, Alg. 1, line 14].
-
-    A float64 sum is kept, so that replacing a client's logits costs O(P C) whatever the number of
-    clients. With float32 logits within 2^20 of each other in size the sum is exact and does not
-    depend on history. With float64 logits each replacement can add a rounding of 1e-16, relative.
-    `snapshot` and `restore` keep every bit.
-
-    Args:
-        rows: the number P of public examples.
-        classes: the number C of classes.
-        dtype: float32 or float64, of the logits.
-        kind: with "probabilities" the mean is that of softmax(Z_i). The logits are stored anyway.
-    """
-
-    def __init__(self, rows: int, classes: int, dtype: npt.DTypeLike = np.float32, kind: TeacherKind = "logits") -> None:
-        shape = checks.whole("rows", rows, 1, LARGEST), checks.whole("classes", classes, 2, LARGEST)
-        is_given(kind)
-        self.kind: TeacherKind = kind
-        self.dtype = np.dtype(dtype)
-        if self.dtype not in checks.FLOATS:
-            raise TypeError(f"dtype: expected float32 or float64, got {self.dtype}")
-        self._sum: Doubles = np.zeros(shape)
-        self._stored: dict[int, Logits] = {}
-
-    @property
-    def count(self) -> int:
-        """The number of clients that have logits."""
-        return len(self._stored)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(P, C)."""
-        rows, classes = self._sum.shape
-        return rows, classes
-
-    @property
-    def bytes(self) -> int:
-        """The bytes of all stored logits."""
-        return sum(logits.nbytes for logits in self._stored.values())
-
-    def stored(self, client: int) -> Logits | None:
-        """Returns the client's newest logits (P, C), which must not be written; None if it has
-        none."""
-        return self._stored.get(client)
-
-    def replace(self, client: int, logits: Logits) -> None:
-        """Stores a copy of the client's logits (P, C), which have the table's dtype. Logits that
-        are not finite are refused, since they would stay in the sum."""
-        client = checks.whole("client", client, 0, LARGEST)
-        if not checks.is_plain(logits) or logits.dtype != self.dtype or logits.shape != self._sum.shape:
-            checks.refuse("logits", f"{self.dtype} {self._sum.shape} C-contiguous", logits)
-        finite = np.isfinite(logits)
-        if not finite.all():
-            raise ValueError(f"logits: expected finite values, got {logits[~finite][0]} (client {client})")
-        old = self._stored.get(client)
-        if old is not None:
-            self._sum -= self._share(old)
-        self._sum += self._share(logits)
-        self._stored[client] = logits.copy()
-
-    def _share(self, logits: Logits) -> Logits:
-        """Returns what a client with these logits adds to the sum."""
-        return logits if self.kind == "logits" else softmax(logits)
-
-    def mean(self, batch: npt.NDArray[np.integer[Any]] | Sequence[int] | None = None) -> Logits:
-        """Returns the rows `batch` of the mean in the given order, or all for None, in the table's
-        dtype. ValueError if no client has logits, or a row is outside 0 .. P - 1."""
-        if not self._stored:
-            raise ValueError("TeacherMean: expected at least one client with logits, got none")
-        total = self._sum if batch is None else self._sum[self._rows(batch)]
-        return np.asarray(total / self.count).astype(self.dtype)
-
-    def _rows(self, batch: npt.NDArray[np.integer[Any]] | Sequence[int]) -> npt.NDArray[np.int64]:
-        rows = checks.integers("batch", batch)
-        outside = rows[(rows < 0) | (rows >= len(self._sum))]
-        if len(outside):
-            raise ValueError(f"batch: expected rows 0 .. {len(self._sum) - 1}, got {outside[0]}")
-        return rows
-
-    def snapshot(self) -> dict[str, Any]:
-        """Returns everything that `restore` needs: arrays, and the kind."""
-        shape = (len(self._stored), *self._sum.shape)
-        logits = np.array(list(self._stored.values()), self.dtype).reshape(shape)
-        return {"clients": np.array(list(self._stored), np.int64), "logits": logits, "sum": self._sum.copy(), "kind": self.kind}
-
-    @classmethod
-    def restore(cls, content: Mapping[str, Any]) -> TeacherMean:
-        """Returns the table from which a snapshot was taken. ValueError or TypeError if the content
-        is not a snapshot."""
-        rows, classes = content["sum"].shape
-        table = cls(rows, classes, content["logits"].dtype, content["kind"])
-        for client, logits in zip(content["clients"].tolist(), content["logits"], strict=True):
-            table.replace(client, logits)
-        if content["sum"].dtype != np.float64:
-            raise TypeError(f"sum: expected float64, got {content['sum'].dtype}")
-        table._sum = content["sum"].copy()
-        return table

@@ -24,31 +24,62 @@ RESNET18 = 11_173_962  # parameters of ResNet-18 as papers train it on CIFAR-10,
 
 
 def rate_for(parameters: int, of_resnet18: float) -> float:
-    """Returns the rate of Adam that moves a model of so many `parameters` as far as the rate
-    `of_resnet18` moves ResNet-18.
+    """Returns the rate of Adam that moves a model as far as a given rate moves ResNet-18.
 
     A step moves every parameter by up to about the rate, and so the model by up to sqrt(parameters)
     times the rate, however large the gradient is. Therefore a rate that a paper chose for one model
     means nothing for another until it is scaled. Steps that are a rate times a gradient or times
     progress need no such scaling.
+
+    Parameters
+    ----------
+    parameters : int
+        The number of parameters of the model.
+    of_resnet18 : float
+        The rate for ResNet-18, which has 11,173,962 parameters with ten classes.
+
+    Returns
+    -------
+    float
+        of_resnet18 * sqrt(11,173,962 / parameters).
+
+    Examples
+    --------
+    >>> from fedbench import kernels
+    >>> round(kernels.rate_for(100_000, 0.001), 4)
+    0.0106
     """
     return of_resnet18 * math.sqrt(RESNET18 / parameters)
 
 
 @dataclass(frozen=True)
 class AdamRule:
-    """The numbers of a step of Adam. ValueError if one is out of range or not finite, and TypeError
-    if it is no number.
+    """The numbers of a step of Adam.
 
-    Attributes:
-        rate: a negative rate turns the direction.
-        beta1: in [0, 1).
-        beta2: in [0, 1).
-        epsilon: at least 0. It is added outside the root.
-        bias_correction: whether the moments are divided by 1 - beta^t.
-        step: t, which counts from 1 and is used for the bias correction.
-        ahead: the step takes beta1 m + (1 - beta1) D with the new m in the place of m [FedAC]. Only
-            without bias_correction.
+    Attributes
+    ----------
+    rate : float
+        The rate of the step. A negative one turns the direction.
+    beta1 : float
+        The share of the old first moment, in [0, 1).
+    beta2 : float
+        The share of the old second moment, in [0, 1).
+    epsilon : float
+        Added to the root, outside of it; at least 0.
+    bias_correction : bool
+        Whether the moments are divided by 1 - beta^t.
+    step : int
+        t, which counts from 1 and is used for the bias correction.
+    ahead : bool
+        The step takes beta1 m + (1 - beta1) D with the new m in the place of m [FedAC]. Only
+        without bias_correction.
+
+    Raises
+    ------
+    TypeError
+        A value is no number.
+    ValueError
+        A number is out of range or not finite, or `ahead` is combined with bias_correction.
     """
 
     rate: float
@@ -83,11 +114,37 @@ def _bound(clip: float | None) -> float:
 
 
 def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, isa: str = "") -> tuple[float, float]:
-    """Makes the step x -= rate factor g in place, where factor is 1 if |g|_2 <= clip, and else
-    clip / |g|_2. Returns the norm before clipping and the factor.
+    """Makes the step x -= rate factor g in place, with factor = min(1, clip / |g|_2).
 
     Without `clip` an element that is not finite stays in its place. With it, a NaN makes all of x
     NaN, and an infinity makes the factor 0 and its own element NaN.
+
+    Parameters
+    ----------
+    x : array (d,)
+        The model, float32 or float64, which is overwritten.
+    g : array (d,)
+        The gradient, of the same dtype.
+    rate : float
+        The rate of the step.
+    clip : float, optional
+        The largest norm of the gradient, > 0. None does not clip.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
+
+    Returns
+    -------
+    norm : float
+        The gradient's norm before clipping.
+    factor : float
+        The factor of the gradient.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype, shape or layout.
+    ValueError
+        Arrays overlap, the rate is not finite, or `clip` is not > 0.
     """
     return _core.clip_sgd(checks.array("x", x, "(d,)"), g, checks.within("rate", rate, "finite"), _bound(clip), isa)
 
@@ -95,13 +152,44 @@ def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, is
 def clip_adam(
     x: Vector, m: Vector, v: Vector, g: Vector, rule: AdamRule, clip: float | None = None, *, isa: str = ""
 ) -> tuple[float, float]:
-    """Makes a step of Adam with the clipped gradient g' = factor g, in place. Returns the norm
-    before clipping and the factor.
+    """Makes a step of Adam with the clipped gradient g' = factor g, in place.
 
         m = beta1 m + (1 - beta1) g', v = beta2 v + (1 - beta2) g'^2
         x -= rate (m / (1 - beta1^t)) / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
 
-    Without bias correction both divisors 1 - beta^t are 1. NaN acts as in `clip_sgd`.
+    Without bias correction both divisors 1 - beta^t are 1. The factor, and NaN, are as in
+    `clip_sgd`.
+
+    Parameters
+    ----------
+    x : array (d,)
+        The model, float32 or float64, which is overwritten.
+    m : array (d,)
+        The first moment, of the same dtype, which is overwritten.
+    v : array (d,)
+        The second moment, of the same dtype, which is overwritten.
+    g : array (d,)
+        The gradient, of the same dtype.
+    rule : AdamRule
+        The numbers of the step.
+    clip : float, optional
+        The largest norm of the gradient, > 0. None does not clip.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
+
+    Returns
+    -------
+    norm : float
+        The gradient's norm before clipping.
+    factor : float
+        The factor of the gradient.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype, shape or layout.
+    ValueError
+        Arrays overlap, or `clip` is not > 0.
     """
     return _core.clip_adam(checks.array("x", x, "(d,)"), (m, v), g, rule._numbers(), _bound(clip), isa)
 
@@ -124,7 +212,34 @@ def adaptive_step(
         x += rate (m / (1 - beta1^t)) / (sqrt(u) / sqrt(1 - beta2^t) + epsilon)
 
     Without bias correction both divisors 1 - beta^t are 1. The maximum is that of the uncorrected
-    v. `vhat` may be None if use_maximum is False. If it is given, it is kept up to date anyway.
+    v.
+
+    Parameters
+    ----------
+    x : array (d,)
+        The model, float32 or float64, which is overwritten.
+    m : array (d,)
+        The first moment, of the same dtype, which is overwritten.
+    v : array (d,)
+        The second moment, of the same dtype, which is overwritten.
+    vhat : array (d,) or None
+        The largest second moment so far. It is kept up to date wherever it is given, and may be
+        None if use_maximum is False.
+    direction : array (d,)
+        D, of the same dtype.
+    rule : AdamRule
+        The numbers of the step.
+    use_maximum : bool
+        Whether the step divides by the root of vhat, or of v.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype, shape or layout.
+    ValueError
+        Arrays overlap.
     """
     moments = (m, v) if vhat is None else (m, v, vhat)
     _core.adaptive_step(checks.array("x", x, "(d,)"), moments, direction, rule._numbers(), use_maximum, isa)
@@ -142,8 +257,42 @@ def sum_adaptive_step(
     use_maximum: bool = True,
     isa: str = "",
 ) -> float:
-    """Makes `adaptive_step` with D = weighted_sum(weights, vectors) and the same bits, without memory
-    for D. Returns |D|_2^2 (float64)."""
+    """Makes `adaptive_step` with D = weighted_sum(weights, vectors) and the same bits, without
+    memory for D.
+
+    Parameters
+    ----------
+    x : array (d,)
+        The model, float32 or float64, which is overwritten.
+    m : array (d,)
+        The first moment, of the same dtype, which is overwritten.
+    v : array (d,)
+        The second moment, of the same dtype, which is overwritten.
+    vhat : array (d,) or None
+        As in `adaptive_step`.
+    weights : float64 array (K,) or sequence of float
+        The weights of the sum.
+    vectors : array (K, d), or K arrays (d,)
+        The vectors of the sum, of the same dtype, K >= 1.
+    rule : AdamRule
+        The numbers of the step.
+    use_maximum : bool
+        As in `adaptive_step`.
+    isa : str
+        The instruction set. Empty is the one in use on this machine.
+
+    Returns
+    -------
+    float
+        |D|_2^2, in float64.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype, shape or layout.
+    ValueError
+        There is no vector, the numbers of weights and vectors differ, or arrays overlap.
+    """
     checks.array("x", x, "(d,)")
     checks.count(vectors)
     moments = (m, v) if vhat is None else (m, v, vhat)

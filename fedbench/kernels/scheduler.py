@@ -145,11 +145,27 @@ class Scheduler:
 
 
 def route(p: Weights | Sequence[float], u: Weights) -> npt.NDArray[np.int32]:
-    """Returns the clients to which tasks go (K,): for every u (K,) in [0, 1) the first client i
-    with u < p_0 + .. + p_i, or the last client.
+    """Returns the clients to which tasks go, given one random number each.
 
-    `p` (N,) are probabilities > 0 that sum to 1 within 1e-9; others are a ValueError. Sums are
-    float64, in client order.
+    For every u in [0, 1) it is the first client i with u < p_0 + .. + p_i, or the last client. Sums
+    are float64, in client order.
+
+    Parameters
+    ----------
+    p : float64 array (N,) or sequence of float
+        The probabilities of the clients, > 0, which sum to 1 within 1e-9.
+    u : float64 array (K,)
+        The random numbers.
+
+    Returns
+    -------
+    int32 array (K,)
+        The clients.
+
+    Raises
+    ------
+    ValueError
+        The probabilities are others.
     """
     return _core.route(inputs.parameter("route: p", np.asarray(p, np.float64)), inputs.parameter("route: u", u))
 

@@ -19,17 +19,32 @@ StalenessRule = Literal["constant", "poly", "hinge"]
 
 
 def weights(rule: WeightRule, batch: Batch, info: Info) -> Weights:
-    """Returns aggregation weights a (K,), one per consumed entry. A client with several entries has
-    several weights.
+    """Returns aggregation weights a (K,), one per consumed entry.
 
-        uniform: 1/K
-        examples: n_i / sum n_j
-        p: p_i, where all clients must take part, else UsageError
-        p_normalised: p_i / sum p_j
-        unbiased: N p_i / K
+    A client with several entries has several weights.
 
-    `batch.n` and `batch.p` are float64 (K,), K >= 1, finite and >= 0. Where they are divided by
-    their sum, that must be > 0.
+    Parameters
+    ----------
+    rule : {"uniform", "examples", "p", "p_normalised", "unbiased"}
+        uniform: 1/K. examples: n_i / sum n_j. p: p_i, where all clients must take part exactly
+        once. p_normalised: p_i / sum p_j. unbiased: N p_i / K.
+    batch : Batch
+        The entries, K >= 1. `batch.n` and `batch.p` are float64 (K,), finite and >= 0, and where
+        they are divided by their sum, that must be > 0.
+    info : Info
+        What is known about the clients.
+
+    Returns
+    -------
+    float64 array (K,)
+        The weights.
+
+    Raises
+    ------
+    UsageError
+        The rule is unknown, or it is p and not everybody takes part exactly once.
+    ValueError
+        There is no entry, or `batch.n` or `batch.p` is out of range.
     """
     size = len(checks.integers("batch.clients", batch.clients))
     if size == 0:
@@ -75,19 +90,54 @@ def _everybody(batch: Batch, info: Info) -> bool:
 
 
 def participation_weights(batch: Batch, info: Info) -> Weights:
-    """Returns the weights p_i if all N clients take part, else 1/K [FedaGrac]."""
+    """Returns the weights p_i if all N clients take part, else 1/K [FedaGrac].
+
+    Parameters
+    ----------
+    batch : Batch
+        The entries, K >= 1.
+    info : Info
+        What is known about the clients.
+
+    Returns
+    -------
+    float64 array (K,)
+        The weights.
+    """
     return weights("p" if _everybody(batch, info) else "uniform", batch, info)
 
 
 def staleness_weight(rule: StalenessRule, tau: npt.ArrayLike, a: float = 0.5, b: float = 4.0) -> Weights:
-    """Returns the weights s(tau) in float64 [FedAsync, sec. 5.2].
+    """Returns the weights s(tau) of stale arrivals [FedAsync, sec. 5.2].
 
-        constant: 1
-        poly: (1 + tau)^-a
-        hinge: 1 if tau <= b else 1 / (a (tau - b) + 1)
+    Parameters
+    ----------
+    rule : {"constant", "poly", "hinge"}
+        constant: 1. poly: (1 + tau)^-a. hinge: 1 if tau <= b else 1 / (a (tau - b) + 1).
+    tau : array_like
+        The staleness in versions, >= 0: one number, or an array of any shape.
+    a : float
+        How fast the weight falls, >= 0.
+    b : float
+        The staleness up to which the hinge is 1, >= 0.
 
-    `tau` is one number or an array of any shape. ValueError if tau, a or b is negative or not
-    finite.
+    Returns
+    -------
+    float64 array
+        The weights, in the shape of tau.
+
+    Raises
+    ------
+    UsageError
+        The rule is unknown.
+    ValueError
+        tau, a or b is negative or not finite.
+
+    Examples
+    --------
+    >>> from fedbench import kernels
+    >>> kernels.staleness_weight("poly", [0, 3])
+    array([1. , 0.5])
     """
     a, b = checks.within("a", a, "finite and >= 0", 0), checks.within("b", b, "finite and >= 0", 0)
     tau = _staleness(tau)
@@ -110,11 +160,25 @@ def _staleness(tau: Any) -> Weights:
 
 
 def direction_cosine(x: Vector, base: Vector, delta: Vector) -> float | None:
-    """Returns cos(x - base, delta), which says how far an arrival agrees with the server's own
-    movement since `base` [FedAC]. It takes one pass over memory.
+    """Returns cos(x - base, delta): how far an arrival agrees with the server's own movement
+    [FedAC].
 
-    The cosine is None if the server has not moved. It is 0 for a delta of the size of rounding
-    noise, 1e-12 times that of x or less, since noise must not decide.
+    It takes one pass over memory.
+
+    Parameters
+    ----------
+    x : array (d,)
+        The model now, float32 or float64.
+    base : array (d,)
+        The model from which the client started, of the same dtype.
+    delta : array (d,)
+        The client's progress, of the same dtype.
+
+    Returns
+    -------
+    float or None
+        The cosine. None if the server has not moved since `base`. 0 for a delta of the size of
+        rounding noise, 1e-12 times that of x or less, since noise must not decide.
     """
     sums = movement(x, base, delta)
     if sums.moved2 == 0:

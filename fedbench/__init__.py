@@ -1,9 +1,9 @@
-"""fedbench: federated optimisation under heterogeneity, correct, bit-reproducible, fast.
+"""Runs federated-learning algorithms in one simulated federation and compares them.
 
-import fedbench as fb
-records = fb.run("digits-demo", ["fedavg", "fedbuff[buffer_size=10]"], seeds=3)
-records.frame()
-records.plot()
+>>> import fedbench as fb
+>>> records = fb.run("digits-demo", ["fedavg", "fedbuff[buffer_size=10]"], seeds=3)
+>>> records.frame()
+>>> records.plot()
 """
 
 from __future__ import annotations

@@ -28,12 +28,22 @@ SHOWN = ("scenario", "algorithm", "seed", "state", "test_accuracy", "updates", "
 
 
 class Records(Sequence[Record]):
-    """Records of one or several runs, in the order in which they were asked for."""
+    """Records of one or several runs, as a sequence with tables and a picture.
+
+    They are in the order in which they were requested. An index gives a record, and a slice gives
+    `Records`.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        The records.
+    elsewhere : iterable of RunSpec
+        Runs that were requested but are not here, since another process was computing them.
+    """
 
     def __init__(self, records: Iterable[Record], elsewhere: Iterable[RunSpec] = ()) -> None:
         self._records = tuple(records)
         self.elsewhere = tuple(elsewhere)
-        """Runs that were asked for but are not here, since another process was computing them."""
 
     @overload
     def __getitem__(self, index: int) -> Record: ...
@@ -52,7 +62,22 @@ class Records(Sequence[Record]):
     def load(cls, store: str | Path) -> Records:
         """Returns all finished records of a store, or of a folder of it, in path order.
 
-        Raises UsageError if there are none, and RecordError if one is damaged.
+        Parameters
+        ----------
+        store : path
+            The folder.
+
+        Returns
+        -------
+        Records
+            The records.
+
+        Raises
+        ------
+        UsageError
+            There is no such folder, or no record in it.
+        RecordError
+            A record is damaged.
         """
         return cls(read(folder) for folder in record_folders(store))
 
@@ -75,15 +100,50 @@ class Records(Sequence[Record]):
         return f"<p>{html.escape(repr(self))}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def frame(self) -> pd.DataFrame:
-        """Returns a table with a row for each record: scenario, algorithm, seed, state, final
-        metrics, times to the targets, ledger, and more."""
+        """Returns a table with a row for each record.
+
+        Its columns are scenario, algorithm, seed, state, the final metrics, times to the targets
+        (`seconds_to_0.8`, virtual seconds, None for a miss), the ledger (bytes, busy seconds,
+        staleness, ..), and the run's id.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
+
+        Raises
+        ------
+        UsageError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import fedbench as fb
+        >>> records = fb.run("digits-demo", "fedavg", seeds=2, overrides=["budget.updates=2", "task.model=softmax"])
+        >>> records.frame()[["algorithm", "seed", "state"]]
+          algorithm  seed     state
+        0    fedavg     0  finished
+        1    fedavg     1  finished
+        """
         extras.require("frame", "records.frame()")
         import pandas as pd
 
         return pd.DataFrame([_row(record) for record in self])
 
     def curves(self) -> pd.DataFrame:
-        """Returns the curves as a table with a row for each record and evaluation."""
+        """Returns the curves as a table with a row for each record and evaluation.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns scenario, algorithm, seed, and those of the curves: seconds (virtual), version,
+            steps, gradient evaluations, bytes, accuracy and losses.
+
+        Raises
+        ------
+        UsageError
+            pandas is not installed.
+        """
         extras.require("frame", "records.curves()")
         import pandas as pd
 
@@ -91,12 +151,27 @@ class Records(Sequence[Record]):
         return pd.concat(parts, ignore_index=True)
 
     def standings(self, axis: str = "seconds") -> pd.DataFrame:
-        """Returns a table with a row for each scenario and algorithm: its accuracy at the horizon,
-        the place on the axis that all compared runs of the scenario reach, and how it compares.
+        """Returns a table that compares the algorithms of each scenario at the horizon.
 
-        Runs are compared on `axis`: seconds, updates, gradient_evaluations, steps or bytes. The
-        rule is in `fedbench.analysis.horizon`. The column `left_out` says why a row is not
-        compared. Intervals and p-values are adjusted for several comparisons.
+        The horizon is the place on the axis that all compared runs of the scenario reach. The rule
+        is in `fedbench.analysis.horizon`. Intervals and p-values are adjusted for several
+        comparisons.
+
+        Parameters
+        ----------
+        axis : {"seconds", "updates", "gradient_evaluations", "steps", "bytes"}
+            What the runs have spent alike where they are compared.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each scenario and algorithm: its accuracy with its interval, and its
+            difference to the best. The column `left_out` has the reason if a row is not compared.
+
+        Raises
+        ------
+        UsageError
+            The axis is unknown, or pandas is not installed.
         """
         extras.require("frame", "records.standings()")
         import pandas as pd
@@ -104,11 +179,29 @@ class Records(Sequence[Record]):
         return pd.DataFrame([_standing(row, one) for one in summarize(self, axis) for row in one.rows])
 
     def hits(self, metric: str, target: float, axis: str = "seconds") -> pd.DataFrame:
-        """Returns a table with a row for each record: what it had spent on an axis when the metric
-        first reached the target.
+        """Returns a table of what each record had spent when a metric first reached a target.
 
-        The column `reached` is None for a miss, which was watched until `censored_at`. The column
-        `text` is `12 s`, or `> 40 s` for a miss.
+        Parameters
+        ----------
+        metric : {"test_accuracy", "test_loss", "train_loss"}
+            The metric.
+        target : float
+            The value that it has to reach: at least for an accuracy, at most for a loss.
+        axis : {"seconds", "updates", "gradient_evaluations", "steps", "bytes"}
+            What was spent.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each record. `reached` is None for a miss, which was watched until
+            `censored_at`. `text` is `12 s`, or `> 40 s` for a miss.
+
+        Raises
+        ------
+        UsageError
+            The metric or the axis is unknown, or pandas is not installed.
+        RecordError
+            A record lacks the axis.
         """
         extras.require("frame", "records.hits()")
         import pandas as pd
@@ -119,13 +212,28 @@ class Records(Sequence[Record]):
         )
 
     def plot(self, metric: str = "test_accuracy", against: str = "seconds", ax: Axes | None = None) -> Axes:
-        """Draws for each scenario and algorithm the mean over seeds of a metric with its band, and
-        returns the matplotlib axes. `mean_curve` of `fedbench.analysis.curves` says how.
+        """Draws the mean over seeds of a metric with its band, for each scenario and algorithm.
 
-        Args:
-            metric: test_accuracy, test_loss or train_loss.
-            against: an axis: seconds, updates, gradient_evaluations, steps or bytes.
-            ax: the matplotlib axes; None makes a figure.
+        `mean_curve` of `fedbench.analysis.curves` has the rule.
+
+        Parameters
+        ----------
+        metric : {"test_accuracy", "test_loss", "train_loss"}
+            What is drawn.
+        against : {"seconds", "updates", "gradient_evaluations", "steps", "bytes"}
+            The horizontal axis.
+        ax : matplotlib axes, optional
+            Where it is drawn. None makes a figure.
+
+        Returns
+        -------
+        matplotlib axes
+            The axes.
+
+        Raises
+        ------
+        UsageError
+            The axis is unknown, or matplotlib is not installed.
         """
         extras.require("plot", "records.plot()")
         import matplotlib.pyplot as plt

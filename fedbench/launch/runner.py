@@ -38,14 +38,26 @@ def specs(
 ) -> list[RunSpec]:
     """Returns all combinations of algorithms and seeds, algorithms outermost.
 
-    Args:
-        scenario: a library name, a path to a YAML file, or a Scenario.
-        algorithms: a selector, an Algorithm, or several of them.
-        seeds: the seeds, or a number n for the seeds 0 to n - 1.
-        overrides: "key.path=value" applied to the scenario.
+    Parameters
+    ----------
+    scenario : str, path or Scenario
+        A name of the library, the path of a YAML file, or a scenario.
+    algorithms : str, Algorithm, or a sequence of them
+        Selectors such as "fedbuff[buffer_size=10]", or algorithms.
+    seeds : int or iterable of int
+        The seeds, or a number n for the seeds 0 to n - 1.
+    overrides : sequence of str
+        Settings "key.path=value", applied to the scenario in order.
 
-    Raises:
-        UsageError: for unknown names or values, or for a run that is asked for twice.
+    Returns
+    -------
+    list of RunSpec
+        The runs.
+
+    Raises
+    ------
+    UsageError
+        A name or a value is unknown, or a run is requested twice.
     """
     resolved = load(scenario, overrides)
     chosen = [algorithms] if isinstance(algorithms, str | Algorithm) else list(algorithms)
@@ -79,23 +91,49 @@ def run(
     A run that another process is computing into the store is left out, and is in `elsewhere` of the
     records. If a run fails, the others are still run. The error of a single run is raised as it is.
 
-    Args:
-        scenario: a library name, a path to a YAML file, or a Scenario.
-        algorithm: a selector such as "fedbuff[buffer_size=10]", an Algorithm, or several of them.
-        seeds: the seeds, or a number n for the seeds 0 to n - 1.
-        overrides: "key.path=value" applied to the scenario.
-        store: folder for the records; None keeps them in memory only.
-        processes: runs at a time. If there are several, each is in another process.
-        options: workers, waves, checkpoints, resume; nothing that changes a result.
-        progress: True shows how the runs go, False does not, None shows it on a terminal and in a
-            notebook.
-        watcher: is told how the runs go, instead of showing it.
-        wait: whether to wait at the end for runs that other processes compute, and to take their
-            records.
+    Parameters
+    ----------
+    scenario : str, path or Scenario
+        A name of the library, the path of a YAML file, or a scenario.
+    algorithm : str, Algorithm, or a sequence of them
+        Selectors such as "fedbuff[buffer_size=10]", or algorithms.
+    seeds : int or iterable of int
+        The seeds, or a number n for the seeds 0 to n - 1.
+    overrides : sequence of str
+        Settings "key.path=value", applied to the scenario in order.
+    store : path, optional
+        The folder for the records. None keeps them in memory only.
+    processes : int
+        Runs at a time. If there are several, each is in another process.
+    options : RunOptions, optional
+        Workers, waves, checkpoints, resume: nothing that changes a result.
+    progress : bool, optional
+        Whether to show how the runs go. None does so on a terminal and in a notebook.
+    watcher : Watcher, optional
+        Is told how the runs go, instead of showing it.
+    wait : bool
+        Whether to wait at the end for runs that other processes compute, and to take their records.
 
-    Raises:
-        UsageError: if the arguments or the store are not usable. Nothing was run.
-        RunsFailed: if some of several runs failed. It has the records of the others.
+    Returns
+    -------
+    Records
+        A record for each run, algorithms outermost.
+
+    Raises
+    ------
+    UsageError
+        The arguments or the store are not usable. Nothing was run.
+    RunsFailed
+        Some of several runs failed. It has the records of the others.
+
+    Examples
+    --------
+    >>> import fedbench as fb
+    >>> records = fb.run("digits-demo", ["fedavg", "fedbuff"], overrides=["budget.seconds=2", "task.model=softmax"])
+    >>> records
+    Records(2, digits-demo, fedavg, fedbuff, 1 seed)
+    >>> records[0].state
+    'finished'
     """
     wanted = specs(scenario, algorithm, seeds, overrides)
     return run_specs(wanted, store=store, processes=processes, options=options, progress=progress, watcher=watcher, wait=wait)
@@ -115,12 +153,22 @@ def run_specs(
 ) -> Records:
     """Does what `run` does, for runs of any scenarios.
 
-    Args:
-        wanted: the runs.
-        store: as in `run`, and so are `processes`, `options`, `progress`, `watcher` and `wait`.
-        keep: False leaves the records to the store and returns none, so that thousands of them are
-            not held in memory.
-        executor: works at the runs, in place of processes on this machine.
+    Parameters
+    ----------
+    wanted : sequence of RunSpec
+        The runs.
+    store, processes, options, progress, watcher, wait
+        As in `run`.
+    keep : bool
+        False leaves the records to the store and returns none, so that thousands of them are not
+        held in memory.
+    executor : Executor, optional
+        Works at the runs, in place of processes on this machine.
+
+    Returns
+    -------
+    Records
+        The records, in the order of `wanted`.
     """
     options = options or RunOptions()
     if store is not None:
@@ -152,8 +200,38 @@ def plan(
     overrides: Sequence[str] = (),
     device: str = "cpu",
 ) -> PlanSummary:
-    """Plays the virtual clock of a run without training, and returns what happens on it. `device`
-    is where the run is to be trained: cpu, cuda or cuda:N. The other arguments are as in `run`."""
+    """Plays the virtual clock of a run without training, and returns what happens on it.
+
+    Parameters
+    ----------
+    scenario : str, path or Scenario
+        A name of the library, the path of a YAML file, or a scenario.
+    algorithm : str or Algorithm
+        A selector such as "fedbuff[buffer_size=10]", or an algorithm.
+    seed : int
+        The seed.
+    overrides : sequence of str
+        Settings "key.path=value", applied to the scenario in order.
+    device : str
+        Where the run is to be trained: cpu, cuda or cuda:N. It need not be on this machine.
+
+    Returns
+    -------
+    PlanSummary
+        Updates, jobs, staleness, idle time and what is wasted, in virtual seconds.
+
+    Raises
+    ------
+    UsageError
+        A name or a value is unknown, or scenario and algorithm do not fit.
+
+    Examples
+    --------
+    >>> import fedbench as fb
+    >>> planned = fb.plan("digits-demo", "fedbuff[buffer_size=5]", overrides=["budget.updates=4"])
+    >>> planned.updates, planned.jobs_consumed
+    (4, 20)
+    """
     return plan_spec(specs(scenario, algorithm, [seed], overrides)[0], device)
 
 

@@ -46,14 +46,28 @@ SERVER_KIND = {SERVER_CURVE: "int64"}
 
 
 class Store:
-    """A folder of records."""
+    """A folder of records, into which several processes may write at the same time.
+
+    Iterating yields all finished records in path order.
+
+    Parameters
+    ----------
+    root : path
+        The folder. It need not exist before a record is written.
+    """
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
 
     def prepare(self) -> None:
-        """Makes sure that the folder can be written, and tidies up after killed processes. It is
-        called before anything is computed. Raises UsageError if the folder cannot be written."""
+        """Makes the folder, and tidies up after killed processes. It is called before anything is
+        computed.
+
+        Raises
+        ------
+        UsageError
+            The folder cannot be written.
+        """
         try:
             (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
             probe = self.root / f".write-test-{os.getpid()}"
@@ -68,15 +82,31 @@ class Store:
 
     def lock_of(self, run_id: str) -> FileLock:
         """Returns the lock of a run, which is held by the process that computes the run or writes
-        its record. If another process holds it, acquiring it raises filelock.Timeout at once."""
+        its record.
+
+        Parameters
+        ----------
+        run_id : str
+            The run's id.
+
+        Returns
+        -------
+        filelock.FileLock
+            The lock. If another process holds it, acquiring it raises filelock.Timeout at once.
+        """
         return FileLock(self.root / LOCKS / f"{run_id}.lock", timeout=0)
 
     def mend(self, final: Path) -> None:
-        """Finishes or undoes what a killed process had begun with the record in the folder `final`.
-        The caller holds the lock of the run.
+        """Finishes or undoes what a killed process had begun with a record.
 
-        A record that was moved aside for a newer one comes back, unless the newer one is in its
-        place. Half-written files and the checkpoint of a finished run are removed.
+        The caller holds the lock of the run. A record that was moved aside for a newer one comes
+        back, unless the newer one is in its place. Half-written files and the checkpoint of a
+        finished run are removed.
+
+        Parameters
+        ----------
+        final : Path
+            The folder of the record.
         """
         for aside in final.parent.glob(f"{final.name}.replaced-*"):
             if final.exists():
@@ -103,20 +133,67 @@ class Store:
                 continue
 
     def folder(self, scenario: str, algorithm: str, run_id: str) -> Path:
-        """Returns the folder of a run's record, whether or not it exists."""
+        """Returns the folder of a run's record, whether or not it exists.
+
+        Parameters
+        ----------
+        scenario : str
+            The scenario's name.
+        algorithm : str
+            The algorithm's name.
+        run_id : str
+            The run's id.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
         return self.root / scenario / algorithm / run_id
 
     def partial(self, scenario: str, algorithm: str, run_id: str) -> Path:
-        """Returns the folder of a run's checkpoint, whether or not it exists."""
+        """Returns the folder of a run's checkpoint, whether or not it exists.
+
+        Parameters
+        ----------
+        scenario : str
+            The scenario's name.
+        algorithm : str
+            The algorithm's name.
+        run_id : str
+            The run's id.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
         return self.root / scenario / algorithm / f"{run_id}.partial"
 
     def discard_partial(self, partial: Path) -> None:
-        """Removes the folder of a checkpoint, if it is there."""
+        """Removes the folder of a checkpoint, if it is there.
+
+        Parameters
+        ----------
+        partial : Path
+            The folder.
+        """
         shutil.rmtree(partial, ignore_errors=True)
 
     def write(self, record: Record) -> Path:
-        """Stores a record and returns its folder. It is written into a temporary folder, which is
-        then renamed in one step."""
+        """Stores a record. It is written into a temporary folder, which is then renamed in one
+        step.
+
+        Parameters
+        ----------
+        record : Record
+            The record.
+
+        Returns
+        -------
+        Path
+            The record's folder.
+        """
         spec = record.meta["spec"]
         final = self.folder(spec["scenario"]["name"], spec["algorithm"]["name"], record.run_id)
         temporary = final.with_name(f"{final.name}.writing-{os.getpid()}")
@@ -137,12 +214,47 @@ class Store:
         return final
 
     def find(self, scenario: str, algorithm: str, run_id: str) -> Record | None:
-        """Returns the stored record of a run, or None. Raises RecordError if it is damaged."""
+        """Returns the stored record of a run.
+
+        Parameters
+        ----------
+        scenario : str
+            The scenario's name.
+        algorithm : str
+            The algorithm's name.
+        run_id : str
+            The run's id.
+
+        Returns
+        -------
+        Record or None
+            The record; None if there is none.
+
+        Raises
+        ------
+        RecordError
+            The record is damaged.
+        """
         folder = self.folder(scenario, algorithm, run_id)
         return read(folder) if folder.exists() else None
 
     def has(self, scenario: str, algorithm: str, run_id: str) -> bool:
-        """Returns whether there is a record of the run, without reading it."""
+        """Returns whether there is a record of the run, without reading it.
+
+        Parameters
+        ----------
+        scenario : str
+            The scenario's name.
+        algorithm : str
+            The algorithm's name.
+        run_id : str
+            The run's id.
+
+        Returns
+        -------
+        bool
+            Whether there is one.
+        """
         return (self.folder(scenario, algorithm, run_id) / "record.json").exists()
 
     def __iter__(self) -> Iterator[Record]:
@@ -150,7 +262,20 @@ class Store:
         yield from map(read, self._folders())
 
     def readable(self) -> tuple[list[Record], list[RecordError]]:
-        """Returns all records that can be read, in path order, and the errors of the others."""
+        """Returns all records that can be read, in path order, and the errors of the others.
+
+        Returns
+        -------
+        records : list of Record
+            The records.
+        problems : list of RecordError
+            The errors.
+
+        Raises
+        ------
+        UsageError
+            There is no such folder.
+        """
         records, problems = [], []
         for folder in self._folders():
             try:
@@ -166,8 +291,15 @@ class Store:
         return [folder for folder in folders if "." not in folder.name]
 
     def unfinished(self) -> list[Path]:
-        """Returns the checkpoint folders of runs that have no record: they were cut short, or are
-        under way. `fedbench run --resume` continues them."""
+        """Returns the checkpoint folders of runs that have no record.
+
+        These runs were cut short, or are under way. `fedbench run --resume` continues them.
+
+        Returns
+        -------
+        list of Path
+            The folders.
+        """
         partials = sorted(self.root.glob("*/*/*.partial"))
         return [one for one in partials if not (one.with_suffix("") / "record.json").exists()]
 

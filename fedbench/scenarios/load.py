@@ -28,17 +28,34 @@ def names() -> list[str]:
 
 
 def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scenario:
-    """Returns a scenario with its overrides.
+    """Returns a scenario: clients, data, speeds, networks and budgets, checked and complete.
 
-    Args:
-        scenario: A name in the library, in which hyphens and underscores are alike; the path of a
-            YAML file; or a scenario.
-        overrides: Settings such as `key.path=value`, which are applied in order.
+    Parameters
+    ----------
+    scenario : str, path or Scenario
+        A name in the library, in which hyphens and underscores are alike; the path of a YAML file;
+        or a scenario.
+    overrides : sequence of str
+        Settings such as `key.path=value`, which are applied in order. A value is read as YAML.
 
-    Raises:
-        UsageError: The name is unknown, the file cannot be read, a key is unknown (the message has
-            the nearest one), or a value is out of range.
-        MissingDataError: A file that the scenario names is nowhere.
+    Returns
+    -------
+    Scenario
+        The scenario with its overrides.
+
+    Raises
+    ------
+    UsageError
+        The name is unknown, the file cannot be read, a key is unknown (the message has the nearest
+        one), or a value is out of range.
+    MissingDataError
+        A file that the scenario names is nowhere.
+
+    Examples
+    --------
+    >>> import fedbench as fb
+    >>> fb.scenario("digits-demo", ["clients=12", "budget.updates=100"]).clients
+    12
     """
     content: Mapping[str, Any]
     if isinstance(scenario, Scenario):

@@ -1,8 +1,8 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
 # make test-core  a smaller part of it without torch and the other extras, in an environment of its own
-# make docs    every line of README is run; how to cite, the paper and the metadata of the results are checked
-# make site    the site of the published suites, into build/site
+# make docs    the documentation, into build/docs; every code block of it and of README is run, and what it prints is compared
+# make site    home, documentation and the results of the published suites, into build/site
 # make papers  the verdicts on the papers' tables and their pages, from the committed records
 # make theory  the measured lines of theory that stand beside them; minutes
 # make smoke   the suite `smoke` from the first run to the last, some committed records run again, the page of findings made again
@@ -24,7 +24,7 @@ CORE := $(VENV)/.fedbench-core
 STAMP := $(VENV)/.fedbench-installed
 ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$(wildcard fedbench/algorithms/*.py))))
 
-.PHONY: demo site papers theory test test-core docs smoke slow touched golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
+.PHONY: demo site papers theory test test-core html docs smoke slow touched golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again. The extension is compiled while what
 # it needs is fetched; the last line finds it ready in build/.
@@ -72,8 +72,12 @@ test-core: $(CORE)
 	    $(CORE_VENV)/bin/python -m pip --quiet --disable-pip-version-check install --no-build-isolation --editable ".[test]"
 	$(CORE_VENV)/bin/python -m pytest -n 2 tests/test_*.py $(addprefix tests/,conformance engine golden results scenarios tasks types)
 
-docs: $(STAMP)
+html: $(STAMP)
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -d build/doctrees docs build/docs
+
+docs: html
 	$(BIN)/python -m tests.house.prose
+	$(BIN)/python -m pytest -n 2 -m "slow or not slow" tests/house/test_pages.py
 	$(BIN)/python -m pytest -n 2 tests/house/test_readme.py tests/house/test_published.py tests/cli/test_cite.py
 
 slow: $(STAMP)

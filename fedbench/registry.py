@@ -141,6 +141,11 @@ def selector(name: str, options: Mapping[str, Any], defaults: Mapping[str, Any])
     return f"{name}[{inside}]" if inside else name
 
 
+def selector_of(algorithm: Algorithm) -> str:
+    """Returns the selector by which records name an algorithm."""
+    return selector(algorithm.name, algorithm.options(), type(algorithm)().options())
+
+
 def _text(value: Any) -> str:
     return json.dumps(list(value) if isinstance(value, tuple) else value).strip('"').replace(" ", "")
 

@@ -39,7 +39,7 @@ class RunSpec:
     def selector(self) -> str:
         """The algorithm's name with the options that differ from their defaults:
         `name[param=value,...]`."""
-        return registry.selector(self.algorithm.name, self.algorithm.options(), type(self.algorithm)().options())
+        return registry.selector_of(self.algorithm)
 
     @property
     def named(self) -> str:

@@ -4,6 +4,7 @@ apart. Also writes their files, so that the same figure always gives the same by
 from __future__ import annotations
 
 import functools
+import html
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -95,10 +96,27 @@ def looks(bold: Sequence[str]) -> dict[str, Look]:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, and the caption that it needs."""
+    """A figure, and the caption that it needs. A notebook shows both."""
 
     figure: Figure
     caption: str
+
+    def content(self, kind: str) -> bytes:
+        """Returns the figure as a file of a kind, `pdf`, `svg` or `png`, which has the same bytes
+        for the same figure."""
+        import matplotlib as mpl
+
+        undated: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[kind]
+        content = io.BytesIO()
+        with mpl.rc_context(STYLE):
+            self.figure.savefig(content, format=kind, dpi=300, metadata=undated)
+        return content.getvalue()
+
+    def _repr_html_(self) -> str:
+        """Returns what a notebook shows: the picture, and the caption below it."""
+        svg = self.content("svg").decode()
+        picture = svg[svg.index("<svg") :]
+        return f"<figure>{picture}<figcaption>{html.escape(self.caption)}</figcaption></figure>"
 
 
 Given = ParamSpec("Given")
@@ -159,12 +177,5 @@ def check_file(file: Path, others: Sequence[str] = ()) -> None:
 def write(drawn: Drawn, file: Path) -> None:
     """Writes a figure as PDF, SVG or PNG, as the file's suffix says. Missing folders are made, and
     the file is replaced in one step. The same figure gives the same bytes."""
-    import matplotlib as mpl
-
     check_file(file)
-    kind = file.suffix[1:].lower()
-    undated: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[kind]
-    content = io.BytesIO()
-    with mpl.rc_context(STYLE):
-        drawn.figure.savefig(content, format=kind, dpi=300, metadata=undated)
-    write_atomically(file, content.getvalue())
+    write_atomically(file, drawn.content(file.suffix[1:].lower()))

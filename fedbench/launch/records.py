@@ -60,7 +60,8 @@ class Records(Sequence[Record]):
 
     @classmethod
     def load(cls, store: str | Path) -> Records:
-        """Returns all finished records of a store, or of a folder of it, in path order.
+        """Returns all finished records of a store, or of a folder of it, in path order; or those of
+        an archive, such as `results/suites/axes`.
 
         Parameters
         ----------
@@ -79,6 +80,8 @@ class Records(Sequence[Record]):
         RecordError
             A record is damaged.
         """
+        if archive.is_archive(Path(store)):
+            return cls(archive.read(Path(store)))
         return cls(read(folder) for folder in record_folders(store))
 
     def __repr__(self) -> str:

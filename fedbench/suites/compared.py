@@ -3,9 +3,11 @@ records."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fedbench import registry
 from fedbench.analysis.board import Board
 from fedbench.analysis.pictures import Rows
 from fedbench.analysis.summary import summarize
@@ -48,14 +50,23 @@ class Compared:
         off_board = {name: self.off_board[name] for name in names if name in self.off_board}
         return Compared(self.title, {name: self.rows[name] for name in names}, boards, off_board)
 
-    def labels(self, wanted: Sequence[str]) -> list[str]:
-        """Returns the labels of the rows that are asked for, whether written with hyphens or
-        underscores. Raises UsageError for a row that no point has."""
+    def label(self, row: str) -> str:
+        """Returns the label of a row that is named as on the command line: with hyphens or
+        underscores, with options that have their defaults, or by the file of its algorithm. Raises
+        UsageError for a row that no point has."""
         known = {label for rows in self.rows.values() for label in rows}
-        for one in wanted:
-            if one not in known and one.replace("-", "_") not in known:
-                raise UsageError(f"{self.title}: it has no row {one!r}{nearest(one, known)}")
-        return [one if one in known else one.replace("-", "_") for one in wanted]
+        for name in (row, row.replace("-", "_")):
+            if name in known:
+                return name
+        with contextlib.suppress(UsageError):  # it names no algorithm, which the message below says better
+            if (name := registry.selector_of(registry.algorithm(row))) in known:
+                return name
+        raise UsageError(f"{self.title}: it has no row {row!r}{nearest(row, known)}")
+
+    def labels(self, wanted: Sequence[str]) -> list[str]:
+        """Returns the labels of the rows that are asked for. Raises UsageError for a row that no
+        point has."""
+        return [self.label(one) for one in wanted]
 
 
 def of_suite(results: Results, *, tuned: bool) -> Compared:

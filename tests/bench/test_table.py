@@ -1,4 +1,4 @@
-"""The table in a page, and that README's is made of the saved rows."""
+"""The table in a page, and that the one of the documentation is made of the saved rows."""
 
 from __future__ import annotations
 
@@ -69,6 +69,6 @@ def test_a_page_without_marks_is_named_and_stays(text: str, tmp_path: Path) -> N
     assert page.read_text() == text
 
 
-def test_readme_shows_the_saved_rows() -> None:
-    shown = (ROOT / "README.md").read_text().partition(f"{table.BEGIN}\n")[2].partition(f"\n{table.END}")[0]
+def test_the_documentation_shows_the_saved_rows() -> None:
+    shown = (ROOT / "docs/learn/speed.md").read_text().partition(f"{table.BEGIN}\n")[2].partition(f"\n{table.END}")[0]
     assert shown == table.markdown(*load(ROOT / "results/whole-runs.json"))

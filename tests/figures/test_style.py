@@ -63,3 +63,11 @@ def test_the_style_is_of_the_drawing_alone() -> None:
     draw()
     assert seen == [STYLE["font.size"]]
     assert mpl.rcParams["font.size"] == before
+
+
+def test_a_notebook_shows_the_picture_and_its_caption() -> None:
+    drawn = Drawn(canvas(60, 40)[0], "a < b")
+    shown = drawn._repr_html_()
+    assert shown.startswith("<figure><svg ")
+    assert shown.endswith("</svg>\n<figcaption>a &lt; b</figcaption></figure>")
+    assert shown == drawn._repr_html_()

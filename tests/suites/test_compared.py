@@ -62,6 +62,7 @@ def test_names_that_there_are_not() -> None:
     assert found.point("rough") == "rough"
     assert found.at(["calm"]).point(None) == "calm"
     assert found.labels(["fedavg", "centralised"]) == ["fedavg", "centralised"]
+    assert found.labels(["fedavg[server_lr=1]"]) == ["fedavg"]
     with pytest.raises(UsageError, match="it has 2 points, name one with --point: calm, rough"):
         found.point(None)
     with pytest.raises(UsageError, match="it has no point 'rouhg'; did you mean 'rough'"):

@@ -1,0 +1,151 @@
+"""Directives that make parts of the reference from the code: verbs of the command line, keys of a scenario, headers of the core.
+
+```{verbs} Run            the verbs of a group, with their arguments and options
+```{scenario-keys}        every part of a scenario with its keys, units, ranges and defaults
+```{headers}              what the public headers of the core declare
+```{exit-codes}           the errors that a user sees, with the exit code of each
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import header_comments
+import scenario_keys
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class _Made(SphinxDirective):
+    """A directive whose content is Markdown that `lines` gives."""
+
+    has_content = False
+    optional_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        text = "\n".join(self.lines())
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
+
+    def lines(self) -> Iterator[str]:
+        raise NotImplementedError
+
+
+class Verbs(_Made):
+    """The verbs of a group, which its argument names."""
+
+    def lines(self) -> Iterator[str]:
+        from fedbench.cli.verbs import GROUPS, loaded
+
+        for name in GROUPS[self.arguments[0]]:
+            yield from self._verb(["fedbench", name], loaded(name), "##")
+
+    def _verb(self, path: list[str], command: Any, level: str) -> Iterator[str]:
+        yield f"{level} {' '.join(path[1:])}\n"
+        with command.make_context(" ".join(path), [], resilient_parsing=True) as context:
+            yield f"{_prose(command.help or '')}\n"
+            if hasattr(command, "commands"):
+                for name in command.list_commands(context):
+                    yield from self._verb([*path, name], command.commands[name], level + "#")
+                return
+            usage = " ".join(command.collect_usage_pieces(context))
+            yield f"```text\n{' '.join(path)} {usage}\n```\n"
+            yield from _epilog(command)
+            told = [record for parameter in command.get_params(context) if (record := parameter.get_help_record(context))]
+            if told:
+                yield "| argument or option | what it does |\n|---|---|"
+                yield from (f"| `{_cell(names)}` | {_cell(_escaped(text))} |" for names, text in told)
+                yield ""
+
+
+class ScenarioKeys(_Made):
+    """All parts of a scenario."""
+
+    def lines(self) -> Iterator[str]:
+        return scenario_keys.pages()
+
+
+class Headers(_Made):
+    """The public headers of the core."""
+
+    def lines(self) -> Iterator[str]:
+        for file in sorted((ROOT / "csrc/include/fedbench").glob("*.hpp")):
+            yield from header_comments.page(file)
+
+
+class ExitCodes(_Made):
+    """The errors that a user sees."""
+
+    def lines(self) -> Iterator[str]:
+        from fedbench import errors
+
+        yield "| error | exit code | what happened |\n|---|---|---|"
+        for name, error in vars(errors).items():
+            if inspect.isclass(error) and issubclass(error, errors.FedbenchError):
+                said = " ".join((inspect.getdoc(error) or "").split("\n\n")[0].split())
+                yield f"| `{name}` | {error.exit_code} | {said} |"
+
+
+def _epilog(command: Any) -> Iterator[str]:
+    """The example below the help of a verb."""
+    if command.epilog:
+        yield f"```text\n{inspect.cleandoc(command.epilog)}\n```\n"
+
+
+def _prose(text: str) -> str:
+    """Help as Markdown: its indented lines are code."""
+    return _escaped(inspect.cleandoc(text).replace("\b\n", ""))
+
+
+def _escaped(text: str) -> str:
+    """Text in which nothing but code between backticks is markup."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([<*_\[\]{}$])", r"\\\1", part) for part in parts)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _links(app: Any, page: str, source: list[str]) -> None:
+    """A link of a page to a file outside of this folder becomes the file's name; on the site its page, if there is one."""
+    up = "../" * page.count("/") + "../"
+    on_site = {"../results/findings.md": "findings.html", "../papers/README.md": "papers.html", "papers/README.md": "papers.html"}
+
+    def changed(found: re.Match[str]) -> str:
+        words, address = found.groups()
+        plain = address.removeprefix("../") if page.count("/") else address
+        if plain in on_site:
+            return f"[{words}]({up}{on_site[plain]})"
+        return f"{words} (`{address.lstrip('./')}`)" if address.startswith("../" * (page.count("/") + 1)) else found[0]
+
+    source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\((?!https?:)([^)#]+)\)", changed, source[0])
+
+
+def _bars(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """A bar in a docstring is one of an absolute value, not a mark of Sphinx."""
+    lines[:] = [re.sub(r"(?<!\\)\|", r"\\|", line) for line in lines]
+
+
+def _quiet(app: Any, error: Exception | None) -> None:
+    """The script of the theme tells its steps on the console of the browser. Pages of this site say nothing there."""
+    script = Path(app.outdir) / "_static/scripts/pydata-sphinx-theme.js"
+    if error is None and script.exists():
+        script.write_text(re.sub(r"console\.(log|info|debug)\(", "void (", script.read_text()))
+
+
+def setup(app: Any) -> dict[str, Any]:
+    app.add_directive("verbs", Verbs)
+    app.add_directive("scenario-keys", ScenarioKeys)
+    app.add_directive("headers", Headers)
+    app.add_directive("exit-codes", ExitCodes)
+    app.connect("source-read", _links)
+    app.connect("autodoc-process-docstring", _bars)
+    app.connect("build-finished", _quiet)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

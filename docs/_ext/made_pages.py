@@ -60,7 +60,7 @@ class Verbs(_Made):
             told = [record for parameter in command.get_params(context) if (record := parameter.get_help_record(context))]
             if told:
                 yield "| argument or option | what it does |\n|---|---|"
-                yield from (f"| `{_cell(names)}` | {_cell(_escaped(text))} |" for names, text in told)
+                yield from (f"| `{_cell(names)}` | {_cell(scenario_keys.escaped(text))} |" for names, text in told)
                 yield ""
 
 
@@ -100,13 +100,7 @@ def _epilog(command: Any) -> Iterator[str]:
 
 def _prose(text: str) -> str:
     """Help as Markdown: its indented lines are code."""
-    return _escaped(inspect.cleandoc(text).replace("\b\n", ""))
-
-
-def _escaped(text: str) -> str:
-    """Text in which nothing but code between backticks is markup."""
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([<*_\[\]{}$])", r"\\\1", part) for part in parts)
+    return scenario_keys.escaped(inspect.cleandoc(text).replace("\b\n", ""))
 
 
 def _cell(text: str) -> str:

@@ -14,23 +14,44 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from pydantic.fields import FieldInfo
 
 UNITS = {
-    "seconds": "virtual seconds",
-    "seconds_per_example": "virtual seconds an example",
-    "megabit_per_second": "Mbit a virtual second",
-    "gradients_per_second": "gradients a virtual second",
-    "bytes": "bytes",
-    "share": "share from 0 to 1",
+    "seconds": "virtual s",
+    "seconds_per_example": "virtual s an example",
+    "megabit_per_second": "Mbit a virtual s",
+    "gradients_per_second": "gradients a virtual s",
+    "message_megabytes": "10^6 bytes",
+    "log_sigma": "1, of a logarithm",
+    "log_mean": "log of virtual s",
+    "rows": "virtual s",
+    "given": "s, Mbit/s, s",
+    "share": "share",
+    "on_fraction": "share of the period",
+    "phase": "share of the period",
     "dropout": "probability a job",
     "clients": "clients",
+    "over_selection": "clients",
+    "classes_per_client": "classes",
+    "rare_classes": "classes",
     "updates": "server updates",
     "jobs": "jobs",
     "points": "evaluations",
     "steps": "local steps",
-    "epochs": "passes over the client's examples",
+    "epochs": "passes over the data",
     "batch_size": "examples",
-    "tokens": "tokens",
     "examples": "examples",
-}
+    "examples_per_client": "examples",
+    "public.size": "examples",
+    "tokens": "tokens",
+    "targets.value": "share",
+    "evaluation.ratio": "factor",
+    "compute.slowdown.low": "factor",
+    "compute.slowdown.high": "factor",
+    "alpha": "1",
+    "shape": "1",
+    "gamma": "1",
+    "scale": "1",
+    "strength": "1",
+} | {f"local.steps.{key}": "local steps" for key in ("mean", "variance", "minimum", "low", "high", "increment")}
+"""By the end of a key's name, or by its whole path."""
 
 
 def pages() -> Iterator[str]:
@@ -51,7 +72,7 @@ def pages() -> Iterator[str]:
             below = list(_parts(field.annotation))
             waiting += [(f"{path}.{key}".lstrip("."), one) for one in below]
             kinds = "one of the parts below" if below else _kind(field.annotation, field.metadata)
-            yield f"| `{key}` | {kinds} | {_unit(key)} | {_default(field)} |"
+            yield f"| `{key}` | {kinds} | {_unit(path, key)} | {_default(field)} |"
         yield ""
 
 
@@ -65,7 +86,13 @@ def _heading(path: str, part: Any) -> str:
 
 
 def _text(part: Any) -> str:
-    return re.sub(r"([<\[\]{}$])", r"\\\1", inspect.cleandoc(part.__doc__ or ""))
+    return escaped(inspect.cleandoc(part.__doc__ or ""))
+
+
+def escaped(text: str) -> str:
+    """Text in which nothing but code between backticks is markup."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([<*_\[\]{}$])", r"\\\1", part) for part in parts)
 
 
 def _parts(kind: Any) -> Iterator[Any]:
@@ -116,11 +143,10 @@ def _range(limits: list[Any]) -> str:
     return f" {', '.join(said)}" if said else ""
 
 
-def _unit(key: str) -> str:
-    return next(
-        (unit for name, unit in sorted(UNITS.items(), key=lambda one: -len(one[0])) if key == name or key.endswith("_" + name)),
-        "",
-    )
+def _unit(path: str, key: str) -> str:
+    whole = f"{path}.{key}".lstrip(".")
+    fits = [name for name in UNITS if whole == name or whole.endswith((f".{name}", f"_{name}"))]
+    return UNITS[max(fits, key=len)] if fits else ""
 
 
 def _default(field: FieldInfo) -> str:

@@ -19,17 +19,23 @@ class PerStep(Part):
 
 
 class Constant(Part):
+    """`seconds` for every job."""
+
     distribution: Literal["constant"] = "constant"
     seconds: Seconds
 
 
 class Uniform(Part):
+    """A uniform time, U(low_seconds, high_seconds)."""
+
     distribution: Literal["uniform"]
     low_seconds: Seconds
     high_seconds: Seconds
 
 
 class Exponential(Part):
+    """An exponential time of this mean."""
+
     distribution: Literal["exponential"]
     mean_seconds: Seconds
 
@@ -43,6 +49,8 @@ class Lognormal(Part):
 
 
 class Pareto(Part):
+    """At least `scale_seconds`, with P(time > t) = (scale_seconds / t)^shape."""
+
     distribution: Literal["pareto"]
     scale_seconds: Seconds
     shape: PositiveFloat

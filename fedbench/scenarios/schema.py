@@ -93,6 +93,8 @@ class BudgetPart(Part):
 
 
 class Target(Part):
+    """A test accuracy whose time is in the record: that of the first evaluation at or above it."""
+
     metric: Literal["test_accuracy"] = "test_accuracy"
     value: Annotated[Float, Field(gt=0, le=1)]
 

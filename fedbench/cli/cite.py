@@ -12,7 +12,7 @@ import fedbench
 from fedbench import origins, registry
 from fedbench.bibliography import bibtex, entry
 from fedbench.cli import completion
-from fedbench.cli.output import say
+from fedbench.cli.output import put
 from fedbench.errors import UsageError, nearest
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
@@ -42,9 +42,9 @@ def command(
     Example: fedbench cite runs
     """
     found = dict.fromkeys(source for thing in things or () for source in sources(thing))
-    say(product())
+    put(product())
     for source in found:
-        say(f"\n{bibtex(source) if not source.startswith('%') else source}")
+        put(f"\n{bibtex(source) if not source.startswith('%') else source}")
 
 
 def product() -> str:

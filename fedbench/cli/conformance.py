@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fedbench.cli.options import JsonOption
-from fedbench.cli.output import print_table, say
+from fedbench.cli.output import print_table, put, say
 from fedbench.proof.conformance import SHIPPED, check_folder
 
 
@@ -29,7 +29,7 @@ def command(
     for row in check_folder(folder):
         rows.append(row)
         if as_json:
-            say(row.as_json())
+            put(row.as_json())
     counts = Counter(row.status for row in rows)
     if not as_json:
         shown = [(r.id, r.status, r.precision, "" if r.max_error is None else f"{r.max_error:.2g}", r.where) for r in rows]

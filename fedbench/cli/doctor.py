@@ -10,6 +10,8 @@ from fedbench.cli.examination import examine
 from fedbench.cli.options import JsonOption, StoreOption
 from fedbench.cli.output import print_json, say
 
+BEFORE = 30  # columns before the value of a check
+
 
 def command(store: StoreOption = Path("runs"), as_json: JsonOption = False) -> None:
     """Check your installation.
@@ -24,8 +26,8 @@ def command(store: StoreOption = Path("runs"), as_json: JsonOption = False) -> N
         if as_json:
             print_json(finding.as_dict())
             continue
-        say(f"{finding.status:<8} {finding.check:<20} {finding.value}")
+        say(f"{finding.status:<8} {finding.check:<20} {finding.value}", BEFORE)
         if finding.advice:
-            say(f"{'':<29} -> {finding.advice}")
+            say(f"{'':<{BEFORE}}-> {finding.advice}", 3)
     if problems:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fedbench.cli.output import say, writing
+from fedbench.cli.output import put, say, writing
 from fedbench.errors import UsageError
 from fedbench.scenarios import imports, trace_files
 
@@ -43,7 +43,8 @@ def traces(
         for name, text in texts.items():
             (output / name).write_text(text)
     sum_of_all = trace_files.sum_of({name: text.encode() for name, text in texts.items()})
-    say(f"{len(names)} traces -> {output}\n  network: {{trace: {{folder: {output}, sha256: {sum_of_all}}}}}")
+    say(f"{len(names)} traces -> {output}")
+    put(f"  network: {{trace: {{folder: {output}, sha256: {sum_of_all}}}}}")
 
 
 @app.command()
@@ -61,7 +62,7 @@ def devices(
     Example: fedbench import devices client_device_capacity --clients 100
     """
     _write("devices", output, imports.devices(source, clients, factor))
-    say(f"  clients: {clients}\n  compute: {{kind: devices, file: {output}}}\n  network: {{trace: {{file: {output}}}}}")
+    put(f"  clients: {clients}\n  compute: {{kind: devices, file: {output}}}\n  network: {{trace: {{file: {output}}}}}")
 
 
 @app.command()
@@ -77,7 +78,7 @@ def availability(
     Example: fedbench import availability client_behave_trace --clients 100 --seconds 600000
     """
     _write("availability", output, imports.availability(source, clients, seconds))
-    say(f"  clients: {clients}\n  availability: {{kind: table, file: {output}}}")
+    put(f"  clients: {clients}\n  availability: {{kind: table, file: {output}}}")
 
 
 def _write(kind: str, output: Path, imported: imports.Imported) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +11,7 @@ import yaml
 
 from fedbench import origins, registry
 from fedbench.cli import completion
-from fedbench.cli.output import print_json, print_table, say
+from fedbench.cli.output import print_json, print_table, say, say_text
 from fedbench.descriptions import describe_algorithm
 from fedbench.errors import UsageError, nearest
 from fedbench.scenarios.load import load
@@ -32,57 +33,69 @@ def command(
     name: Annotated[
         str, typer.Argument(help="An algorithm (or file.py:Class), a scenario, or a task.", autocompletion=completion.things)
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show an algorithm, a scenario or a task.
 
-    Of an algorithm it shows the equations, source and options; of a scenario, all keys; of a task,
-    the models that fit it and what it needs.
-
-    Example: fedbench info fedbuff
+    For an algorithm it prints the equations, the papers, the options with their ranges, and the
+    costs. For a scenario it prints all keys. For a task it prints the models that fit it, and
+    where its data belong if they are missing.
     """
     if origins.is_in_file(name) or origins.plain(name) in registry.names("algorithm"):
-        facts = describe_algorithm(registry.find("algorithm", name))
-        if as_json:
-            return print_json(facts)
-        say(f"{facts['name']}\n\n{facts['about']}\n")
-        for source in facts["sources"]:
-            say(source["text"])
-        say(f"\ndispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n")
-        say(f"traffic of a job: {facts['traffic']}\ngradients of a job: {facts['gradient_work']}")
-        say(f"the server computes: {facts['server_work']}")
-        say(f"server memory: {facts['server_memory']}; clients keep {'a vector' if facts['clients_remember'] else 'nothing'}\n")
-        if facts["requires"]:
-            say(f"requires of the scenario: {', '.join(facts['requires'])}\n")
-        columns = ["name", "default", "source", "allowed", "about"]
-        print_table(
-            "options", [*columns[:2], "default from", *columns[3:]], [[str(o[c]) for c in columns] for o in facts["options"]]
-        )
-        if facts["presets"]:
-            say()
-            rows = [
-                (
-                    one["name"],
-                    yaml.safe_dump(one["options"], default_flow_style=True, width=1000).strip("{}\n"),
-                    one["about"],
-                    "; ".join(f"{s['short']}, {s['place']}" for s in one["sources"]),
-                )
-                for one in facts["presets"]
-            ]
-            print_table(f"presets: {facts['name']}[preset=NAME]", ["name", "options", "experiment", "source"], rows)
-        return None
-    if origins.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
+        facts, show = describe_algorithm(registry.find("algorithm", name)), _show_algorithm
+    elif origins.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
         scenario = load(name)
-        if as_json:
-            return print_json({"kind": "scenario", "hash": scenario.content_hash(), **scenario.resolved()})
-        say(yaml.safe_dump(scenario.resolved(), sort_keys=False, width=120), end="")
-        return say(f"hash: {scenario.content_hash()}")
-    if origins.plain(name) in registry.names("task"):
-        facts = describe_task(origins.plain(name))
-        if as_json:
-            return print_json(facts)
-        say(f"{facts['name']}\n\n{facts['about']}\n")
-        say(f"models that fit: {', '.join(facts['models']) or 'the task of another package says it'}")
-        return say(facts["missing"] or "data: on this machine")
-    known = [*registry.names("algorithm"), *scenario_names(), *registry.names("task")]
-    raise UsageError(f"unknown name {name!r}{nearest(name, known)}")
+        facts, show = {"kind": "scenario", "hash": scenario.content_hash(), **scenario.resolved()}, _show_scenario
+    elif origins.plain(name) in registry.names("task"):
+        facts, show = describe_task(origins.plain(name)), _show_task
+    else:
+        known = [*registry.names("algorithm"), *scenario_names(), *registry.names("task")]
+        raise UsageError(f"unknown name {name!r}{nearest(name, known)}")
+    if as_json:
+        print_json(facts)
+    else:
+        show(facts)
+
+
+def _show_algorithm(facts: dict[str, Any]) -> None:
+    say_text(f"{facts['name']}\n\n{facts['about']}")
+    say()
+    for source in facts["sources"]:
+        say(source["text"])
+    say(f"\ndispatch: {facts['dispatch']}")
+    say(f"a scenario's rounds: {facts['scenario_rounds']}")
+    say(f"traffic of a job: {facts['traffic']}")
+    say(f"gradients of a job: {facts['gradient_work']}")
+    say(f"work of the server: {facts['server_work']}")
+    say(f"memory of the server: {facts['server_memory']}")
+    say(f"memory of a client: {'a vector' if facts['clients_remember'] else 'nothing'}")
+    say(f"needs of the scenario: {', '.join(facts['requires']) or 'nothing'}\n")
+    columns = ("name", "default", "allowed", "source", "about")
+    print_table(
+        "options", [*columns[:3], "default from", "about"], [[str(one[name]) for name in columns] for one in facts["options"]]
+    )
+    if facts["presets"]:
+        say()
+        rows = [
+            (
+                one["name"],
+                yaml.safe_dump(one["options"], default_flow_style=True, width=1000).strip("{}\n"),
+                "; ".join(f"{source['short']}, {source['place']}" for source in one["sources"]),
+                one["about"],
+            )
+            for one in facts["presets"]
+        ]
+        print_table(f"presets: {facts['name']}[preset=NAME]", ("name", "options", "source", "about"), rows)
+
+
+def _show_scenario(facts: dict[str, Any]) -> None:
+    """Prints the keys as YAML, also where a long line is broken."""
+    content = {name: value for name, value in facts.items() if name not in ("kind", "hash")}
+    say(yaml.safe_dump(content, sort_keys=False, width=sys.maxsize).rstrip("\n"))
+    say(f"hash: {facts['hash']}")
+
+
+def _show_task(facts: dict[str, Any]) -> None:
+    say_text(f"{facts['name']}\n\n{facts['about']}")
+    say(f"\nmodels that fit: {', '.join(facts['models']) or 'known to the package of the task'}")
+    say(facts["missing"] or "data: on this machine")

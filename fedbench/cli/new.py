@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from fedbench import registry
-from fedbench.cli.output import say, writing
+from fedbench.cli.output import put, writing
 from fedbench.errors import UsageError
 from fedbench.origins import ALGORITHMS, NAME
 
@@ -59,7 +59,7 @@ def task(name: NameArgument, directory: DirectoryOption = Path()) -> None:
         f"  fedbench plan {directory / f'{name}.yaml'} -a 'fedavg[cohort_size=4]'",
         f"  fedbench run {directory / f'{name}.yaml'} -a 'fedavg[cohort_size=4]' -a 'fedbuff[buffer_size=4]'",
     ]
-    say("\n".join(lines))
+    put("\n".join(lines))
 
 
 def _write(kind: str, directory: Path, files: Mapping[str, str], **words: str) -> None:
@@ -111,4 +111,4 @@ def _say_what_next(name: str, cls: str, directory: Path) -> None:
         f'  [project.entry-points."{ALGORITHMS}"]',
         f'  {name} = "your_package.{name}:{cls}"',
     ]
-    say("\n".join(lines))
+    put("\n".join(lines))

@@ -1,5 +1,9 @@
 """How all verbs print texts, tables, JSON and errors. Texts are shown as they are: brackets are no
-markup, and `:name:` is no emoji."""
+markup, and `:name:` is no emoji.
+
+On a terminal lines fit its width. Elsewhere, such as in a pipe, every sentence and every row of a
+table is one line, however long.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,20 @@ from typing import Any
 
 from rich.console import Console
 from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
+from fedbench.cli.layout import INDENT, reflowed, table, wrapped
 from fedbench.errors import FedbenchError, UsageError, escaped
 
 out = Console(highlight=False, emoji=False, markup=False)
 err = Console(stderr=True, highlight=False, emoji=False, markup=False)
+
+LEAST, UNLIMITED = 20, sys.maxsize  # columns
+
+
+def columns_of(console: Console) -> int:
+    """Returns the columns into which lines have to fit."""
+    return max(LEAST, console.width) if console.file.isatty() else UNLIMITED
 
 
 def visible(text: str) -> str:
@@ -26,14 +37,37 @@ def visible(text: str) -> str:
     return "\n".join(map(escaped, text.split("\n")))
 
 
-def say(text: str = "", end: str = "\n") -> None:
-    """Prints a line to standard output."""
-    sys.stdout.write(visible(text) + end)
+def fitting(text: str, console: Console, hang: int = INDENT) -> str:
+    """Returns a text with escapes, whose lines fit the width of a console, see `wrapped`."""
+    return "\n".join(part for line in visible(text).split("\n") for part in wrapped(line, columns_of(console), hang))
 
 
-def show(text: str) -> None:
-    """Prints a line to standard error, without buffering."""
-    sys.stderr.write(f"{visible(text)}\n")
+def say(text: str = "", hang: int = INDENT) -> None:
+    """Prints sentences to standard output. A line that is too wide goes on `hang` columns to the
+    right."""
+    sys.stdout.write(f"{fitting(text, out, hang)}\n")
+
+
+def say_text(text: str) -> None:
+    """Prints paragraphs to standard output, see `fedbench.cli.layout.reflowed`."""
+    sys.stdout.write("".join(f"{line}\n" for line in reflowed(visible(text), columns_of(out))))
+
+
+def put(text: str) -> None:
+    """Prints lines to standard output as they are, since they are copied or read by programs: a
+    document, JSON, or commands."""
+    sys.stdout.write(f"{visible(text)}\n")
+
+
+def show(text: str, hang: int = INDENT) -> None:
+    """Prints sentences to standard error as `say` does, without buffering."""
+    sys.stderr.write(f"{fitting(text, err, hang)}\n")
+    sys.stderr.flush()
+
+
+def show_next(*commands: str) -> None:
+    """Prints commands that can be typed next to standard error, each whole on a line."""
+    sys.stderr.write("".join(f"{line}\n" for line in ["next:", *(f"  {visible(command)}" for command in commands)]))
     sys.stderr.flush()
 
 
@@ -61,11 +95,9 @@ def print_json(row: Mapping[str, Any]) -> None:
 
 
 def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    """Prints a table to standard output. Cells are folded at the width of the terminal, but for
-    those of the first column."""
-    table = Table(title=Text(visible(title), style="table.title"), title_justify="left", box=None, pad_edge=False)
-    for index, column in enumerate(columns):
-        table.add_column(visible(column), overflow="fold", no_wrap=index == 0)
-    for row in rows:
-        table.add_row(*map(visible, row))
-    out.print(table)
+    """Prints a table to standard output, see `fedbench.cli.layout.table`."""
+    cells = [[" ".join(visible(cell).split("\n")) for cell in row] for row in rows]
+    laid = table([*map(visible, columns)], cells, columns_of(out))
+    for style, lines in (("italic", fitting(title, out).split("\n")), ("bold", laid.head), ("", laid.body)):
+        for line in lines:
+            out.print(line, style=style, soft_wrap=True)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from fedbench import registry
+from fedbench.cli.layout import fits
 from fedbench.cli.options import AlgorithmOption, DeviceOption, JsonOption, ScenarioArgument, SetOption
-from fedbench.cli.output import out, print_json, print_table
+from fedbench.cli.output import columns_of, out, print_json, print_table, say
 from fedbench.engine.plan import plan
 from fedbench.engine.spec import RunSpec
 from fedbench.scenarios.load import load
 
-NAMES, COLUMN = 28, 26  # widths in characters: of the names of facts, and at least of every plan
+Plan = Mapping[str, Any]
+LONGEST = 24  # characters of a fact in the table
 
 
 def command(
@@ -26,10 +29,8 @@ def command(
 ) -> None:
     """Simulate the clock of a run without training.
 
-    Shows staleness, utilisation, participation, losses and cost; several algorithms stand side by
-    side.
-
-    Example: fedbench plan digits-demo -a 'fedbuff[buffer_size=5]' --set clients=100
+    Prints staleness, utilisation, participation, lost jobs and cost. Several algorithms stand side
+    by side.
     """
     resolved = load(scenario, overrides or ())
     found = [plan(RunSpec(resolved, registry.algorithm(selector), seed), device).as_dict() for selector in algorithm]
@@ -37,18 +38,51 @@ def command(
         for row in found:
             print_json(row)
     else:
-        beside = max(1, (out.width - NAMES) // COLUMN)
-        for begin in range(0, len(found), beside):
-            _show(found[begin : begin + beside])
+        for plans in _beside(found, columns_of(out)):
+            _show(plans, columns_of(out))
 
 
-def _show(plans: list[dict[str, Any]]) -> None:
-    """Prints plans side by side: a column for each plan, and a row for each fact that one of them
-    has."""
-    facts = [name for name in plans[0] if name not in ("scenario", "algorithm", "seed") and any(row[name] != "" for row in plans)]
-    rows = [(name.replace("_", " "), *(_text(row[name]) for row in plans)) for name in facts]
-    title = f"plan of {plans[0]['scenario']}, seed {plans[0]['seed']}"
-    print_table(title, ["", *(row["algorithm"] for row in plans)], rows)
+def _beside(plans: Sequence[Plan], width: int) -> Iterator[list[Plan]]:
+    """Yields the plans in groups, each of as many as fit side by side."""
+    group: list[Plan] = []
+    for one in plans:
+        if group and not fits(*_numbers([*group, one]), width):
+            yield group
+            group = []
+        group.append(one)
+    yield group
+
+
+def _show(plans: Sequence[Plan], width: int) -> None:
+    """Prints plans side by side, and their sentences below. A selector that is too wide for the
+    head of a column stands in the title."""
+    title, (columns, rows) = f"plan of {plans[0]['scenario']}, seed {plans[0]['seed']}", _numbers(plans)
+    if not fits(columns, rows, width):
+        title, columns = f"{title}: {columns[1]}", ["", ""]
+    print_table(title, columns, rows)
+    for name in _facts(plans):
+        for one in plans if _is_long(name, plans) else ():
+            say(f"{one['algorithm']}: {_words(name)}: {_text(one[name])}")
+
+
+def _numbers(plans: Sequence[Plan]) -> tuple[list[str], list[list[str]]]:
+    """Returns the columns and the rows of a table: a column for each plan, and a row for each fact
+    that is short."""
+    rows = [[_words(name), *(_text(one[name]) for one in plans)] for name in _facts(plans) if not _is_long(name, plans)]
+    return ["", *(one["algorithm"] for one in plans)], rows
+
+
+def _facts(plans: Sequence[Plan]) -> list[str]:
+    """Returns the names of the facts that one of the plans has."""
+    return [name for name in plans[0] if name not in ("scenario", "algorithm", "seed") and any(one[name] != "" for one in plans)]
+
+
+def _is_long(name: str, plans: Sequence[Plan]) -> bool:
+    return max(len(_text(one[name])) for one in plans) > LONGEST
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _text(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fedbench import rules
-from fedbench.cli.output import say
+from fedbench.cli.output import put
 
 
 def command() -> None:
@@ -11,4 +11,4 @@ def command() -> None:
 
     They say what a valid row is, and what voids one. The text is Markdown.
     """
-    say(rules.TEXT.removesuffix("\n"))
+    put(rules.TEXT.removesuffix("\n"))

@@ -12,7 +12,7 @@ import fedbench
 from fedbench.analysis.board_table import board_lines
 from fedbench.analysis.pictures.boards import kinds, order
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption
-from fedbench.cli.output import say, show, writing
+from fedbench.cli.output import put, show, writing
 from fedbench.cli.rows import OptionsOption, PointsOption, RecordsOption, RowsOption, Source, SuiteOption, told
 from fedbench.errors import UsageError, nearest
 from fedbench.figures.tables.board import over_points, over_targets
@@ -54,7 +54,7 @@ def command(
     asked = [*source.words(), *(("--algorithm", row) for row in rows or ()), ("--format", layout)]
     text = _text(found, found.labels(rows or ()), layout, _head(found, told("table", asked)))
     if output is None:
-        say(text, end="")
+        put(text.removesuffix("\n"))
         return
     with writing("table", output):
         write_atomically(output, text.encode())

@@ -151,7 +151,8 @@ class Notebook(_Counting):
         self._open: dict[int, str] = {}
         self._warned: list[str] = []
         self._shown = 0.0
-        self._place = display(_plain(""), raw=True, display_id=True)
+        show: Any = display  # which IPython does not annotate
+        self._place = show(_plain(""), raw=True, display_id=True)
 
     def started(self, run: int, spec: RunSpec) -> None:
         self.specs[run], self._open[run] = spec, spec.named

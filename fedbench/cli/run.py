@@ -10,6 +10,7 @@ import typer
 
 from fedbench.cli import clusters, options
 from fedbench.cli.interrupts import interruptible
+from fedbench.cli.outcome import print_outcome
 from fedbench.cli.output import err, print_json, show
 from fedbench.engine.run import RunOptions
 from fedbench.launch.failures import RunsFailed
@@ -91,4 +92,4 @@ def _report(records: Records, store: Path, *, as_json: bool) -> None:
         names = ", ".join(spec.named for spec in records.elsewhere)
         show(f"left out, since another process is computing them (--wait awaits them): {names}")
     if records and not as_json:
-        show(f"{len(records)} record{'s' * (len(records) > 1)} in {store}; next: fedbench leaderboard build --store {store}")
+        print_outcome(records, store)

@@ -58,6 +58,9 @@ class _Counting:
     """Counts the runs that have ended, and has the line that tells of each, such as `17 of 69:
     fedavg seed 0: finished, ..`. The others show it in `_end`."""
 
+    in_full = True
+    """Whether the line of a run has its times to the targets, its costs, and how long it took."""
+
     def __init__(self) -> None:
         self.runs = self.done = 0
         self.specs: dict[int, RunSpec] = {}
@@ -66,7 +69,7 @@ class _Counting:
         self.runs = runs
 
     def ended(self, run: int, record: Record, *, reused: bool) -> None:
-        self._end(run, self._counted(_line(record, reused=reused)))
+        self._end(run, self._counted(_line(record, reused=reused, in_full=self.in_full)))
 
     def left_out(self, run: int, spec: RunSpec, why: str) -> None:
         self._end(run, self._counted(f"{spec.named}: {why}"))
@@ -88,6 +91,8 @@ class _Counting:
 class Bars(_Counting):
     """Shows a bar for all runs, and one for each run under way with its virtual time, accuracy and
     time left. It is used on a terminal."""
+
+    in_full = False
 
     def __init__(self, bars: Progress) -> None:
         super().__init__()
@@ -220,15 +225,18 @@ def _percent(accuracy: float | None) -> str:
     return "" if accuracy is None else f", accuracy {accuracy:.3f}"
 
 
-def _line(record: Record, *, reused: bool) -> str:
+def _line(record: Record, *, reused: bool, in_full: bool = True) -> str:
     final, ledger = record.meta["final"], record.meta["ledger"]
-    hits = "".join(f", {hit['value']:g} {_reached(hit)}" for hit in record.meta["time_to_target"])
     accuracy = "-" if final["test_accuracy"] is None else f"{final['test_accuracy']:.4f}"
-    how = "in the store" if reused else f"{record.meta['provenance']['wall_seconds']:.1f} s"
-    return (
-        f"{record.selector} seed {record.seed}: {record.state}, accuracy {accuracy}{hits}, {ledger['updates']} updates, "
-        f"{ledger['trained_steps']} steps trained, {ledger['avoided_steps']} avoided ({how}){_warned(record)}"
-    )
+    line = f"{record.selector} seed {record.seed}: {record.state}, accuracy {accuracy}"
+    if in_full:
+        line += "".join(f", {hit['value']:g} {_reached(hit)}" for hit in record.meta["time_to_target"])
+        line += f", {ledger['updates']} updates, {ledger['trained_steps']} steps trained, {ledger['avoided_steps']} avoided"
+    if reused:
+        line += " (in the store)"
+    elif in_full:
+        line += f" ({record.meta['provenance']['wall_seconds']:.1f} s)"
+    return line + _warned(record)
 
 
 def _warned(record: Record) -> str:

@@ -159,8 +159,12 @@ def place(value: float | None, axis: Mapping[str, str]) -> str:
 def hits(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
     """Returns the median over seeds with the hits: `12.3 s (3/3)`, or `> 20 s (1/3)` if the median
     seed missed. A unit that is a word is left out, since the heading has it."""
-    shown = _short(value["median"], axis) if value["median"] is not None else f"> {_short(value['beyond'], axis)}"
-    return f"{shown} ({value['hits']}/{value['total']})"
+    return f"{median(value, axis)} ({value['hits']}/{value['total']})"
+
+
+def median(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
+    """Returns the median over seeds: `12.3 s`, or `> 20 s` if the median seed missed."""
+    return _short(value["median"], axis) if value["median"] is not None else f"> {_short(value['beyond'], axis)}"
 
 
 def hits_note(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:

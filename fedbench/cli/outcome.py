@@ -1,0 +1,70 @@
+"""The end of `fedbench run`: which algorithm held which target, when, and at what cost."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fedbench.analysis.axes import AXES
+from fedbench.analysis.hits import hits
+from fedbench.analysis.rows import Row
+from fedbench.analysis.summary import ScenarioSummary, summarize
+from fedbench.cli.output import print_table, show, show_next
+from fedbench.launch.records import Records
+
+COSTS = {"seconds": "time", "updates": "updates", "gradient_evaluations": "gradients", "bytes": "traffic"}
+"""What a run spends, by axis, and the columns that show it."""
+STORE = Path("runs")
+HELD = (
+    "held: the seeds that stayed at or above the target for 20 % of the time. The costs until then are medians over seeds; "
+    "> marks a lower bound, where too few seeds held the target. Time is virtual, traffic is up and down. "
+)
+FINAL = "final accuracy: the mean over seeds with its 95 % interval."
+
+
+def print_outcome(records: Records, store: Path) -> None:
+    """Prints a table for each scenario of the records, of which there is at least one. Explains its
+    words, names the store, and shows what can be typed next, all of that on standard error."""
+    found = summarize(records)
+    order = [*dict.fromkeys(record.selector for record in records)]
+    has_targets = any(one.scenario.get("targets") for one in found)
+    for one in found:
+        rows = sorted(one.rows, key=lambda row: order.index(row.selector))
+        lines = [line for row in rows for line in _lines(row, one.scenario.get("targets") or [])]
+        columns = [*dict.fromkeys(name for line in lines for name in line)]
+        print_table(_title(one), columns, [[line.get(name, "") for name in columns] for line in lines])
+    show(f"{HELD * has_targets}{FINAL}", hang=0)
+    show(f"{len(records)} record{'s' * (len(records) > 1)} in {store}")
+    where = [] if store == STORE else ["--store", str(store)]
+    pair = [["compare", *order[:2]]] if has_targets and len(order) > 1 else []
+    show_next(*(shlex.join(["fedbench", *words, *where]) for words in [["leaderboard", "build"], *pair]))
+
+
+def _title(one: ScenarioSummary) -> str:
+    """Returns the name of a scenario and all settings that tell it from others of the name."""
+    return f"{one.name} with {', '.join(one.settings)}" if one.settings else one.name
+
+
+def _lines(row: Row, targets: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+    """Yields the cells of a row by column: in a line for each target or, without targets, in one
+    line that has what whole runs spent."""
+    from fedbench.leaderboard import cells, formats  # the other verbs start faster without it
+
+    means = {name: value.mean for name, value in row.measures.items()}
+    end = {"final accuracy": formats.interval(vars(row.measures["test_accuracy"]))}
+    if set(row.outcomes) != {"finished"}:
+        end["outcome"] = formats.outcomes(row.outcomes)
+    if not targets:
+        spent = {"updates": formats.number(means["updates"]), "gradients": formats.number(means["gradient_evaluations"])}
+        yield {"algorithm": row.selector, **spent, "traffic": formats.size(cells.traffic(means)), **end}
+    for target in targets:
+        found = {axis: hits(row.runs, target, axis) for axis in COSTS}
+        held = found["seconds"]
+        goal = formats.goal(held.metric, held.target)
+        costs = {
+            COSTS[axis]: formats.median({"median": one.median, "beyond": one.beyond}, vars(AXES[axis]))
+            for axis, one in found.items()
+        }
+        yield {"algorithm": row.selector, "target": goal, "held": f"{held.hits}/{held.total}", **costs, **end}

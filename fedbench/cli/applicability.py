@@ -22,7 +22,7 @@ def command(
     scenario: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names or .yaml files; default: the library, with --output but for scenarios whose data are yours to bring.",
+            help="Scenarios: names, or .yaml files. Default: the library; with --output only scenarios whose data can be installed.",
             autocompletion=completion.scenarios,
         ),
     ] = None,
@@ -31,18 +31,18 @@ def command(
         typer.Option(
             "--algorithm",
             "-a",
-            help="name, name[param=value,...] or file.py:Class[..]; default: all that are built in.",
+            help="Algorithm: name, name[param=value,...] or file.py:Class[..]. Can be repeated. Default: all built-in ones.",
             autocompletion=completion.algorithms,
         ),
     ] = None,
     overrides: SetOption = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the table into this Markdown file.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Markdown file to write the table into.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show which algorithms run on which scenarios.
 
-    Asks the plan and the checks before a run; nothing is trained. Example: fedbench applicability
-    digits-flaky -a fedlin
+    Every pair is planned and checked as before a run. Nothing is trained. Algorithms that do not
+    run are listed with the reason.
     """
     found = []
     with err.status("planning"):

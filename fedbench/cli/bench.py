@@ -29,34 +29,40 @@ RIVALS = ("flgo", "jax", "pfl", "simpy")
 def command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CASE", help="Cases or groups; all if nothing is named.", autocompletion=completion.cases),
+        typer.Argument(metavar="CASE", help="Cases or groups. Default: all.", autocompletion=completion.cases),
     ] = None,
-    group: Annotated[str | None, typer.Option(help=f"A group: {', '.join(GROUPS)}.", autocompletion=completion.groups)] = None,
-    full: Annotated[bool, typer.Option("--full", help="Also the heavy cases, such as a plan of ten million jobs.")] = False,
-    rounds: Annotated[int, typer.Option(help="Samples of each way; the ways take turns.", min=3)] = 9,
+    group: Annotated[
+        str | None, typer.Option(help=f"Group of cases: {', '.join(GROUPS)}.", autocompletion=completion.groups)
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also measure the heavy cases, such as a plan of ten million jobs.")
+    ] = False,
+    rounds: Annotated[int, typer.Option(help="Number of samples of each library, taken in turns.", min=3)] = 9,
     threads: Annotated[
         int,
         typer.Option(
-            help="Threads inside a torch operation; our kernels use one, or two in cases named -2w and in whole runs.", min=1
+            help="Threads of a torch operation. Our kernels use one, or two in cases named -2w and in whole runs.", min=1
         ),
     ] = 1,
     as_json: JsonOption = False,
-    save_to: Annotated[Path | None, typer.Option("--save", help="Keep the rows, with quartiles and provenance.")] = None,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="File to save the rows to, with quartiles and provenance.")
+    ] = None,
     read: Annotated[
-        list[Path] | None, typer.Option("--read", help="Take the rows of a saved file, or of several; measures nothing.")
+        list[Path] | None, typer.Option("--read", help="Saved file to take rows from; nothing is measured. Can be repeated.")
     ] = None,
     pages: Annotated[
-        list[Path] | None, typer.Option("--table", help="Put the rows as a table between the marks of a Markdown page.")
+        list[Path] | None, typer.Option("--table", help="Markdown page that gets the table, between its marks. Can be repeated.")
     ] = None,
     files: Annotated[
-        tuple[Path, Path] | None, typer.Option("--compare", help="Two saved files, before and after; measures nothing.")
+        tuple[Path, Path] | None, typer.Option("--compare", help="Two saved files, before and after; nothing is measured.")
     ] = None,
-    threshold: Annotated[float, typer.Option(help="With --compare: slowdown that is too much.", min=1.0)] = THRESHOLD,
+    threshold: Annotated[float, typer.Option(help="Slowdown that --compare reports.", min=1.0)] = THRESHOLD,
 ) -> None:
-    """Measure the speed of the core beside other libraries. All are checked to compute the same.
+    """Measure the speed of the core against other libraries.
 
-    ratio = their time / ours, median over rounds. Exit 1 if --compare finds a slower case. Example:
-    fedbench bench --group distill
+    All of them are checked to compute the same. The ratio is their time over ours, the median over
+    rounds. The exit code is 1 if --compare finds a slower case.
     """
     if files is not None:
         return _compare(files, threshold, as_json)

@@ -14,12 +14,12 @@ from fedbench.descriptions import describe_algorithm
 
 
 def command(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page's file.")] = Path("catalogue.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="File of the page.")] = Path("catalogue.html"),
 ) -> None:
-    """Write a page of all algorithms. It has their equations, sources, departures, options, costs
-    and needs.
+    """Write a page that describes all algorithms.
 
-    Example: fedbench catalogue -o catalogue.html
+    The page has the equations, sources, departures from the papers, options, costs and needs of
+    every algorithm.
     """
     from fedbench.leaderboard.pages.catalogue import render  # the other verbs start faster without it
 

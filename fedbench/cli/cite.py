@@ -29,17 +29,15 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[THING]...",
-            help="Records, stores or archives, suites, scenarios, or algorithms; none for fedbench alone.",
+            help="Records, stores, archives, suites, scenarios or algorithms. Default: only fedbench.",
             autocompletion=completion.things,
         ),
     ] = None,
 ) -> None:
-    """Print the BibTeX of fedbench and of what was used.
+    """Print BibTeX for fedbench and for what was used.
 
-    That is the papers of the algorithms, of the data sets and of the traces, each once. What has no
-    entry is a line of comment, which says what to look up.
-
-    Example: fedbench cite runs
+    Prints the papers of the algorithms, data sets and traces, each once. A comment names what has
+    no entry.
     """
     found = dict.fromkeys(source for thing in things or () for source in sources(thing))
     put(product())

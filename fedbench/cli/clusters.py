@@ -15,15 +15,15 @@ from fedbench.launch.on_ray import OnRay
 from fedbench.launch.on_slurm import OnSlurm, Request
 
 OnOption = Annotated[
-    str, typer.Option("--on", help="Where: here; slurm, with the extra [slurm]; ray or ray:HOST:PORT, with the extra [ray].")
+    str, typer.Option("--on", help="Place: here; slurm (needs the extra [slurm]); ray or ray:HOST:PORT (extra [ray]).")
 ]
-PartitionOption = Annotated[str | None, typer.Option("--partition", help="Of Slurm; by default the cluster's own.")]
-AccountOption = Annotated[str | None, typer.Option("--account", help="Of Slurm: who pays.")]
-MinutesOption = Annotated[int | None, typer.Option("--minutes", help="Of Slurm: time limit of a job; by default 60.", min=1)]
-MemoryOption = Annotated[str | None, typer.Option("--memory", help="Of Slurm: memory of a job, such as 4G.")]
+PartitionOption = Annotated[str | None, typer.Option("--partition", help="Slurm: partition. Default: that of the cluster.")]
+AccountOption = Annotated[str | None, typer.Option("--account", help="Slurm: account that is charged.")]
+MinutesOption = Annotated[int | None, typer.Option("--minutes", help="Slurm: time limit of a job. Default: 60.", min=1)]
+MemoryOption = Annotated[str | None, typer.Option("--memory", help="Slurm: memory of a job, such as 4G.")]
 AtOnceOption = Annotated[
     int | None,
-    typer.Option("--at-once", help="Most jobs at a time on a cluster; by default 64 of Slurm, all processors of Ray.", min=1),
+    typer.Option("--at-once", help="Most jobs at a time on a cluster. Default: 64 on Slurm, all processors on Ray.", min=1),
 ]
 
 

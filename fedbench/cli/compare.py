@@ -19,8 +19,10 @@ from fedbench.suites.compared import Compared
 
 
 def command(
-    first: Annotated[str, typer.Argument(help="A row: an algorithm as its records name it; with --suite also 'NAME (tuned)'.")],
-    second: Annotated[str, typer.Argument(help="Another one.")],
+    first: Annotated[
+        str, typer.Argument(help="First row: an algorithm as its records name it. With --suite also 'NAME (tuned)'.")
+    ],
+    second: Annotated[str, typer.Argument(help="Second row.")],
     records: RecordsOption = None,
     suite: SuiteOption = None,
     points: PointsOption = None,
@@ -29,11 +31,13 @@ def command(
     archives: ArchivesOption = ARCHIVES,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two algorithms: the ratio of their costs.
+    """Compare the costs of two algorithms.
 
-    Costs are compared seed by seed, as ratios. The first interval is of this one pair; the second
-    holds together with those of all pairs of the board. A suite's rows have tuned options, if there
-    are any; 'NAME (default)' has the default ones.
+    The cost is the virtual time until the targets are held. Both algorithms are compared seed by
+    seed. The command prints the ratio of their costs with two 95 % intervals: one of this pair
+    alone, and one that holds together with those of all pairs of the board.
+
+    Rows of a suite have tuned options, if there are any. 'NAME (default)' has the default ones.
     """
     source = Source(records, suite, points or (), options, tuned_in, archives)
     names, kinds = zip(*(_parted(name, suite) for name in (first, second)), strict=True)

@@ -15,15 +15,14 @@ from fedbench.proof.conformance import SHIPPED, check_folder
 
 def command(
     folder: Annotated[
-        Path, typer.Argument(help="Folder of *.json vectors; default: those shipped with the package.", show_default=False)
+        Path, typer.Argument(help="Folder of *.json vectors. Default: those that come with fedbench.", show_default=False)
     ] = SHIPPED,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the algorithms against conformance vectors. Each is checked in every precision and for
-    every cutting into waves.
+    """Check the algorithms against conformance vectors.
 
-    Exit 1 if one fails; unsupported ones are listed, not counted as failures. Example: fedbench
-    conformance
+    Every vector is checked in every precision and for every division into waves. The exit code is 1
+    if one fails. Unsupported vectors are listed and do not count as failures.
     """
     rows = []
     for row in check_folder(folder):

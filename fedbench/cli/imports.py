@@ -11,24 +11,26 @@ from fedbench.cli.output import put, say, writing
 from fedbench.errors import UsageError
 from fedbench.scenarios import imports, trace_files
 
-app = typer.Typer(help="Convert others' measurements into files of a scenario.", no_args_is_help=True)
+app = typer.Typer(help="Convert published traces into files for a scenario.", no_args_is_help=True)
 
-Source = Annotated[Path, typer.Argument(help="The published file.")]
-Clients = Annotated[int, typer.Option(min=1, help="How many clients to take, the first by number.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="What to write.")]
+Source = Annotated[Path, typer.Argument(help="Published file.")]
+Clients = Annotated[int, typer.Option(min=1, help="Number of clients to take, in the order of their numbers.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
 
 
 @app.command()
 def traces(
     folder: Annotated[
-        Path, typer.Argument(help="A folder of logs of 3G or 4G links: .json, .csv, or six columns in .log or .txt.")
+        Path, typer.Argument(help="Folder of logs of 3G or 4G links: .json, .csv, or six columns in .log or .txt.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write; it must not be there.")] = Path("traces"),
-    latency_seconds: Annotated[float, typer.Option(min=0, max=1e9, help="Of logs of six columns, which know none.")] = 0.0,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write, which must not exist.")] = Path("traces"),
+    latency_seconds: Annotated[
+        float, typer.Option(min=0, max=1e9, help="Latency for logs of six columns, which have none.")
+    ] = 0.0,
 ) -> None:
-    """Write a folder of traces of links for network.trace, one CSV file for each log.
+    """Write traces of mobile links for network.trace.
 
-    Example: fedbench import traces logs -o traces --latency-seconds 0.1
+    Writes a folder with a CSV file for each log.
     """
     suffixes = (*trace_files.SUFFIXES, ".log", ".txt")
     logs = sorted(file for file in folder.iterdir() if file.suffix in suffixes) if folder.is_dir() else []
@@ -53,13 +55,12 @@ def devices(
     clients: Clients,
     output: Output = Path("devices.csv"),
     factor: Annotated[
-        float, typer.Option(min=1e-3, max=1e3, help="A training step over the inference that is published.")
+        float, typer.Option(min=1e-3, max=1e3, help="Time of a training step over the published time of an inference.")
     ] = imports.BACKWARD,
 ) -> None:
-    """Write how fast devices compute and send, from FedScale's client_device_capacity. Nothing in
-    the pickle is run.
+    """Write how fast devices compute and communicate.
 
-    Example: fedbench import devices client_device_capacity --clients 100
+    Reads client_device_capacity of FedScale. Code in the pickle is not run.
     """
     _write("devices", output, imports.devices(source, clients, factor))
     put(f"  clients: {clients}\n  compute: {{kind: devices, file: {output}}}\n  network: {{trace: {{file: {output}}}}}")
@@ -69,13 +70,12 @@ def devices(
 def availability(
     source: Source,
     clients: Clients,
-    seconds: Annotated[float, typer.Option(min=1, max=1e9, help="Virtual seconds up to which windows are repeated.")],
+    seconds: Annotated[float, typer.Option(min=1, max=1e9, help="Virtual seconds up to which the windows are repeated.")],
     output: Output = Path("availability.csv"),
 ) -> None:
-    """Write when clients are there, from FedScale's client_behave_trace. Nothing in the pickle is
-    run.
+    """Write when clients are available.
 
-    Example: fedbench import availability client_behave_trace --clients 100 --seconds 600000
+    Reads client_behave_trace of FedScale. Code in the pickle is not run.
     """
     _write("availability", output, imports.availability(source, clients, seconds))
     put(f"  clients: {clients}\n  availability: {{kind: table, file: {output}}}")

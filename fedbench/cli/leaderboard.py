@@ -15,25 +15,22 @@ from fedbench.results.store import Store
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.results import REFERENCES
 
-app = typer.Typer(help="Build the leaderboard; check a submission.", no_args_is_help=True)
+app = typer.Typer(help="Build a leaderboard, or check a submission.", no_args_is_help=True)
 
 
 @app.command()
 def build(
     store: options.StoreOption = Path("runs"),
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the page.")] = Path("leaderboard"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the site.")] = Path("leaderboard"),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "fedbench leaderboard",
-    note: Annotated[str, typer.Option(help="A sentence below the heading, such as what the page does not claim.")] = "",
-    axis: Annotated[str, typer.Option(help=f"On which runs are compared and drawn: {', '.join(AXES)}.")] = "seconds",
+    note: Annotated[str, typer.Option(help="Sentence below the heading.")] = "",
+    axis: Annotated[str, typer.Option(help=f"Axis on which runs are compared and drawn: {', '.join(AXES)}.")] = "seconds",
 ) -> None:
-    """Write the site of all records of a store. It begins with index.html and needs no network.
+    """Write a site of all records of a store.
 
-    A record that is damaged or does not fit itself is left out and named.
-
-    Accuracies are compared at the farthest place of the axis that all compared runs of a scenario
-    reach.
-
-    Example: fedbench leaderboard build --store runs -o leaderboard --axis updates
+    Open its index.html; it needs no network. A record that is damaged or inconsistent is left out
+    and named. Accuracies are compared at the farthest place of the axis that all compared runs of a
+    scenario reach.
     """
     from fedbench.leaderboard import build as build_page  # the other verbs start faster without it
 
@@ -52,26 +49,22 @@ def build_suites(
     folder: options.FolderOption = options.TUNED,
     archives: options.ArchivesOption = options.ARCHIVES,
     references: options.ReferencesOption = REFERENCES,
-    asv: Annotated[
-        Path | None, typer.Option("--speed", help="Folder of asv's results, for the page of the suite's own speed.")
-    ] = None,
+    asv: Annotated[Path | None, typer.Option("--speed", help="Folder of the results of asv, for the page on speed.")] = None,
     beside: Annotated[
-        Path | None, typer.Option("--rivals", help="Rows of `fedbench bench --save`, which the page of --speed shows too.")
+        Path | None, typer.Option("--rivals", help="File of `fedbench bench --save`, for the page on speed.")
     ] = None,
-    log: Annotated[Path | None, typer.Option("--changes", help="YAML file of what changed, for the page of changes.")] = None,
-    handed_in: Annotated[Path | None, typer.Option("--submissions", help="Folder of what others handed in.")] = None,
+    log: Annotated[Path | None, typer.Option("--changes", help="YAML file of changes, for the page of changes.")] = None,
+    handed_in: Annotated[Path | None, typer.Option("--submissions", help="Folder of submissions.")] = None,
     printed: Annotated[
-        Path | None, typer.Option("--papers", help="Folder of the committed records of the papers, for their pages.")
+        Path | None, typer.Option("--papers", help="Folder of the committed records of the papers, for the pages of papers.")
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path("leaderboard"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the site.")] = Path("leaderboard"),
 ) -> None:
-    """Write the pages of suites from their archives. The first one is index.html; they need no
-    network.
+    """Write the site of suites from their archives.
 
-    They show for every point which algorithm costs least with as many clients at work, and which
-    others may be as cheap. What `suite illustrate` has made beside an archive is shown too.
-
-    Example: fedbench leaderboard suites axes -o site
+    Open its index.html, the page of the first suite; it needs no network. The pages show which
+    algorithm costs least at every point with as many clients at work, and which others may be as
+    cheap. They also show what `suite illustrate` has written beside an archive.
     """
     from fedbench.bench import report, table
     from fedbench.leaderboard import of_suite, write  # the other verbs start faster without it
@@ -116,7 +109,7 @@ def _papers(folder: Path) -> list[dict[str, Any]]:
 
 @app.command()
 def check(
-    output: Annotated[Path, typer.Argument(help="Folder of the page, or of a submission.")] = Path("leaderboard"),
+    output: Annotated[Path, typer.Argument(help="Folder of a site, or of a submission.")] = Path("leaderboard"),
     sample: submissions.SampleOption = 0,
     draw: options.DrawOption = 0,
     run_plugins: submissions.PluginsOption = False,
@@ -124,14 +117,11 @@ def check(
     record: submissions.RecordOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Check a page with its data, or a submission.
+    """Check a site with its data, or a submission.
 
-    Exit 1 if page and data do not belong together, or if the submission has faults.
-
-    A submission is a folder with submission.yaml. Nothing of it is executed, unless records of its
-    own algorithms are to be run again (--sample N --run-plugins).
-
-    Example: fedbench leaderboard check results/submissions/mine --sample 3 --draw 7
+    A submission is a folder with submission.yaml. Nothing in it is executed, unless records of its
+    own algorithms are to be run again (--sample N --run-plugins). The exit code is 1 if the site
+    and its data do not belong together, or if the submission has faults.
     """
     from fedbench.submissions.folder import is_submission
 

@@ -62,7 +62,7 @@ def command(
 ) -> None:
     """List algorithms, scenarios, tasks or presets.
 
-    Example: fedbench list algorithms
+    A preset has the options with which a paper reports an experiment, as in fedbuff[preset=NAME].
     """
     rows = about(kind)
     if as_json:

@@ -14,6 +14,7 @@ import typer
 
 import fedbench
 from fedbench import foreign
+from fedbench.cli.examples import EXAMPLES, FIRST
 from fedbench.cli.output import say, show_error
 from fedbench.cli.verbs import Verbs, made
 from fedbench.errors import FedbenchError, shown_on_one_line
@@ -30,6 +31,7 @@ app = made(
     cls=Verbs,
     help="Run federated-learning algorithms in the same simulated federation, and compare them.",
     no_args_is_help=True,
+    epilog=EXAMPLES[FIRST].help,
 )
 
 

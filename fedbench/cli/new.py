@@ -20,17 +20,15 @@ from fedbench.origins import ALGORITHMS, NAME
 app = typer.Typer(help="Write a template for your own algorithm or data.", no_args_is_help=True)
 TEMPLATES = Path(__file__).with_name("templates")
 
-NameArgument = Annotated[str, typer.Argument(help="Small letters, digits and underscores.")]
-DirectoryOption = Annotated[Path, typer.Option("--directory", "-d", help="Where to write; made if it is not there.")]
+NameArgument = Annotated[str, typer.Argument(help="Name: small letters, digits and underscores.")]
+DirectoryOption = Annotated[Path, typer.Option("--directory", "-d", help="Folder to write into, made if it is missing.")]
 
 
 @app.command()
 def algorithm(name: NameArgument, directory: DirectoryOption = Path()) -> None:
     """Write the file of an algorithm and its test.
 
-    NAME.py is a small algorithm that works, test_NAME.py passes as it stands; change both.
-
-    Example: fedbench new algorithm damped && fedbench plan digits-demo -a ./damped.py:Damped
+    NAME.py is a small algorithm that works, and test_NAME.py passes as it stands. Change both.
     """
     check_name("algorithm", name)
     cls = "".join(part.capitalize() for part in name.split("_"))
@@ -43,11 +41,8 @@ def algorithm(name: NameArgument, directory: DirectoryOption = Path()) -> None:
 def task(name: NameArgument, directory: DirectoryOption = Path()) -> None:
     """Write a task of your own data, a scenario and a test.
 
-    NAME.py writes the arrays into a file, NAME.yaml is a scenario that learns from it, test_NAME.py
-    passes as it stands; change all three.
-
-    Example: fedbench new task petals && python petals.py && fedbench run petals.yaml -a
-    "fedavg[cohort_size=4]"
+    NAME.py writes the arrays into a file, NAME.yaml is a scenario that learns from it, and
+    test_NAME.py passes as it stands. Change all three.
     """
     check_name("task", name)
     files = {f"{name}.py": "task.txt", f"{name}.yaml": "task_scenario.txt", f"test_{name}.py": "test_task.txt"}

@@ -25,33 +25,38 @@ DATA = ".json"
 
 
 def command(
-    kind: Annotated[str, typer.Argument(help=f"{', '.join(PLOTS[:-1])} or {PLOTS[-1]}.", autocompletion=completion.plots)],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A .pdf, .svg or .png; a .json gets the figure's data.")],
+    kind: Annotated[
+        str, typer.Argument(help=f"Figure: {', '.join(PLOTS[:-1])} or {PLOTS[-1]}.", autocompletion=completion.plots)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write: .pdf, .svg, .png, or .json for the data of the figure.")
+    ],
     records: RecordsOption = None,
     suite: SuiteOption = None,
     points: PointsOption = None,
     rows: RowsOption = None,
     options: OptionsOption = None,
-    axis: Annotated[str, typer.Option(help=f"Of curves: {', '.join(AXES)}.")] = "seconds",
-    metric: Annotated[str, typer.Option(help=f"Of curves: {', '.join(HIGHER_IS_BETTER)}.")] = "test_accuracy",
+    axis: Annotated[str, typer.Option(help=f"Axis of curves: {', '.join(AXES)}.")] = "seconds",
+    metric: Annotated[str, typer.Option(help=f"Metric of curves: {', '.join(HIGHER_IS_BETTER)}.")] = "test_accuracy",
     quartiles: Annotated[
-        bool, typer.Option("--quartiles", help="Of curves: median and quartiles, not mean and interval.")
+        bool, typer.Option("--quartiles", help="Draw curves of medians and quartiles, not of means and intervals.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(help="Of timeline and labels; the first one by default.", min=0)] = None,
-    clients: Annotated[int, typer.Option(help="Of timeline: how many are shown.", min=1)] = 20,
-    until: Annotated[float | None, typer.Option(help="Of timeline: virtual seconds; a quarter of the budget by default.")] = None,
-    width: Annotated[str, typer.Option(help="column (85 mm), page (175 mm), or a number of mm.")] = "column",
+    seed: Annotated[int | None, typer.Option(help="Seed of timeline and labels. Default: the first one.", min=0)] = None,
+    clients: Annotated[int, typer.Option(help="Number of clients in a timeline.", min=1)] = 20,
+    until: Annotated[
+        float | None, typer.Option(help="End of a timeline in virtual seconds. Default: a quarter of the budget.")
+    ] = None,
+    width: Annotated[str, typer.Option(help="Width: column (85 mm), page (175 mm), or a number of mm.")] = "column",
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
     references: ReferencesOption = REFERENCES,
 ) -> None:
     """Draw a figure for a paper as PDF, SVG or PNG.
 
-    It prints what the caption must say. In curves and profiles the rows named with -a are bold, at
-    most eight, and all others grey; elsewhere only they are shown. Without -a, curves, profiles and
-    staleness have the first eight. timeline, labels and sensitivity of a suite need no runs.
-
-    Example: fedbench plot curves --suite axes --point base -a fedavg -a fedbuff -o curves.pdf
+    Prints the caption of the figure. Curves and profiles show the rows named with -a in bold, at
+    most eight, and all others in grey. Other figures show only the rows named with -a. Without -a,
+    curves, profiles and staleness show the first eight. The figures timeline, labels and
+    sensitivity of a suite need no runs.
     """
     from fedbench.cli.figures import MAKERS, Asked  # the other verbs start faster without them
     from fedbench.figures.style import check_file, width_of, write

@@ -30,34 +30,34 @@ from fedbench.results.record import Record
 from fedbench.results.store import Store
 
 AddressArgument = Annotated[
-    str | None, typer.Argument(metavar="[PAPER[:TABLE]]", help="Such as 001:T1 or wu2021:T1; everything if left out.")
+    str | None,
+    typer.Argument(metavar="[PAPER[:TABLE]]", help="Paper or table, such as 001:T1 or wu2021:T1. Default: everything."),
 ]
 
 
 def command(
     address: AddressArgument = None,
     numbers: Annotated[str | None, typer.Option("--cells", help="Cells of the table, such as 1,3-5.")] = None,
-    varied: Annotated[bool, typer.Option("--vary", help="Also the variations that explain a difference.")] = False,
-    planned: Annotated[bool, typer.Option("--plan", help="Train nothing: verdicts, costs and reasons.")] = False,
+    varied: Annotated[bool, typer.Option("--vary", help="Also run the variations that explain a difference.")] = False,
+    planned: Annotated[bool, typer.Option("--plan", help="Train nothing. List verdicts, costs and reasons.")] = False,
     store: Annotated[Path, typer.Option("--store", "-r", help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path(
         "runs/papers"
     ),
     archives: Annotated[Path, typer.Option("--archives", help="Folder of the committed records.")] = runs.ARCHIVES,
     processes: ProcessesOption = 1,
     pack: Annotated[
-        bool, typer.Option("--pack", help="Train nothing: put what the store has into the folder of the committed records.")
+        bool, typer.Option("--pack", help="Train nothing. Put the records of the store into the folder of the committed records.")
     ] = False,
     write: Annotated[
-        bool, typer.Option("--write", help="Train nothing: write verdicts.json beside the committed records, and docs/papers.")
+        bool, typer.Option("--write", help="Train nothing. Write verdicts.json beside the committed records, and docs/papers.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Repeat the tables of the papers and judge them.
+    """Repeat experiments of the papers and compare the numbers.
 
-    Runs that the store has are taken from it, interrupted ones continue. Where records are
-    committed, the runs must give their digests; exit 1 if one does not. --plan lists every cell
-    with its verdict by the committed records, its cost and its reason. Example: fedbench reproduce
-    001:T1 --cells 1,3-5
+    Finished runs are taken from the store and interrupted ones continue. Where records are
+    committed, the runs must have the same digests; the exit code is 1 if one has not. --plan lists
+    every cell of the tables with its verdict by the committed records, its cost and its reason.
     """
     chosen, where = papers.chosen(address, numbers), Store(store)
     if write:

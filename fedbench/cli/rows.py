@@ -28,22 +28,18 @@ STORE = Path("runs")
 
 RecordsOption = Annotated[
     Path | None,
-    typer.Option(
-        "--records", "--store", "-r", help="A store, or an archive of a suite; runs by default, with --suite the suite's archive."
-    ),
+    typer.Option("--records", "--store", "-r", help="Store, or archive of a suite. Default: runs, or with --suite its archive."),
 ]
-SuiteOption = Annotated[
-    str | None, typer.Option(help="Rows and points are those of this suite.", autocompletion=completion.suites)
-]
+SuiteOption = Annotated[str | None, typer.Option(help="Suite whose rows and points are taken.", autocompletion=completion.suites)]
 PointsOption = Annotated[
-    list[str] | None, typer.Option("--point", "-p", help="Only this point, or scenario of a store; may be given several times.")
+    list[str] | None, typer.Option("--point", "-p", help="Only this point, or this scenario of a store. Can be repeated.")
 ]
 RowsOption = Annotated[
     list[str] | None,
-    typer.Option("--algorithm", "-a", help="A row; may be given several times.", autocompletion=completion.algorithms),
+    typer.Option("--algorithm", "-a", help="Row. Can be repeated.", autocompletion=completion.algorithms),
 ]
 OptionsOption = Annotated[
-    str | None, typer.Option(help="Rows of a suite with tuned or with default options; tuned, if there are any.")
+    str | None, typer.Option(help="Rows of a suite with tuned or with default options. Default: tuned, if there are any.")
 ]
 
 

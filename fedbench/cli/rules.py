@@ -7,8 +7,8 @@ from fedbench.cli.output import put
 
 
 def command() -> None:
-    """Print the rules of suites.
+    """Print the rules for valid rows and their comparison.
 
-    They say what a valid row is, and what voids one. The text is Markdown.
+    They also say what voids a row. The text is Markdown.
     """
     put(rules.TEXT.removesuffix("\n"))

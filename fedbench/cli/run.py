@@ -23,21 +23,23 @@ from fedbench.results.store import Store
 def command(
     scenario: options.ScenarioArgument,
     algorithm: options.AlgorithmOption,
-    seeds: Annotated[int, typer.Option(help="Number of seeds: 0, 1, ...", min=1)] = 1,
-    first_seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
+    seeds: Annotated[int, typer.Option(help="Number of seeds, from --first-seed on.", min=1)] = 1,
+    first_seed: Annotated[int, typer.Option(help="First seed.", min=0)] = 0,
     overrides: options.SetOption = None,
     store: options.StoreOption = Path("runs"),
     processes: options.ProcessesOption = 1,
     workers: options.WorkersOption = 1,
-    trainer: Annotated[str, typer.Option(help="Who trains: auto, native or torch; auto takes native where it can.")] = "auto",
+    trainer: Annotated[str, typer.Option(help="Trainer: auto, native or torch. auto takes native where it can.")] = "auto",
     device: options.DeviceOption = "cpu",
     resume: Annotated[
-        bool, typer.Option("--resume", help="Take finished runs from the store, continue interrupted ones.")
+        bool, typer.Option("--resume", help="Take finished runs from the store and continue interrupted ones.")
     ] = False,
-    wave_size: Annotated[int | None, typer.Option(help="Most jobs that are trained together; changes no result.", min=1)] = None,
-    checkpoint_seconds: Annotated[float, typer.Option(help="Host seconds between two checkpoints.", min=0.0)] = 10.0,
+    wave_size: Annotated[
+        int | None, typer.Option(help="Most jobs that are trained together. It changes no result.", min=1)
+    ] = None,
+    checkpoint_seconds: Annotated[float, typer.Option(help="Wall-clock seconds between two checkpoints.", min=0.0)] = 10.0,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Await runs that another process computes, and take their records.")
+        bool, typer.Option("--wait", help="Wait for runs that another process computes, and take their records.")
     ] = False,
     on: clusters.OnOption = "here",
     partition: clusters.PartitionOption = None,
@@ -47,9 +49,11 @@ def command(
     at_once: clusters.AtOnceOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Run algorithms on a scenario; store a record of every run.
+    """Run algorithms on a scenario and record every run.
 
-    Example: fedbench run digits-demo -a fedavg -a 'fedbuff[buffer_size=5]' --seeds 3 -j 2
+    Every algorithm runs once per seed. At the end, a table shows which targets were held, when, and
+    at what cost. A run that fails does not stop the others; it is named at the end, and the exit
+    code is 1.
     """
     how = RunOptions(
         workers=workers,
@@ -82,7 +86,7 @@ def command(
 
 
 def _report(records: Records, store: Path, *, as_json: bool) -> None:
-    """Prints where the records are, and which runs another process is computing."""
+    """Prints what came out, and which runs another process is computing."""
     for record in records:
         spec = record.meta["spec"]
         place = Store(store).folder(spec["scenario"]["name"], spec["algorithm"]["name"], record.run_id)

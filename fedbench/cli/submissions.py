@@ -25,7 +25,7 @@ SUBMISSIONS = Path("results/submissions")
 SampleOption = Annotated[
     int,
     typer.Option(
-        help="Of a submission: so many records drawn at random, so many that are in question, and so many trials are run again.",
+        help="Submission: number of records drawn at random, of records in question, and of trials that are run again.",
         min=0,
     ),
 ]
@@ -33,12 +33,10 @@ PluginsOption = Annotated[
     bool,
     typer.Option(
         "--run-plugins",
-        help="Draw also records of algorithms that are not built in: executes code of strangers, confined to a folder.",
+        help="Also draw records of algorithms that are not built in. This executes code of strangers, confined to a folder.",
     ),
 ]
-RecordOption = Annotated[
-    bool, typer.Option("--record", help=f"Add what was found about a submission to {HISTORY} beside its folder.")
-]
+RecordOption = Annotated[bool, typer.Option("--record", help=f"Add the result of a submission to {HISTORY} beside its folder.")]
 
 
 def shown(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -155,13 +153,13 @@ def today() -> str:
 
 
 def retract(
-    name: Annotated[str, typer.Argument(help="Name of a submission that the history has.")],
-    reason: Annotated[str, typer.Option(help="Why; it is shown.")],
+    name: Annotated[str, typer.Argument(help="Name of a submission in the history.")],
+    reason: Annotated[str, typer.Option(help="Reason, which is shown.")],
     submissions: Annotated[Path, typer.Option(help="Folder of the submissions and their history.")] = SUBMISSIONS,
 ) -> None:
-    """Take a submission back. It stays visible, with the reason.
+    """Take a submission back.
 
-    Example: fedbench leaderboard retract mine --reason "a learning rate was tuned on the test set"
+    It stays visible, with the reason.
     """
     file = submissions / HISTORY
     own = [one for one in history.read(file) if one.submission == name]
@@ -173,13 +171,12 @@ def retract(
 
 def show_history(
     submissions: Annotated[Path, typer.Argument(help="Folder of the submissions and their history.")] = SUBMISSIONS,
-    since: Annotated[Path | None, typer.Option(help="An earlier version of the file, which it must begin with.")] = None,
+    since: Annotated[Path | None, typer.Option(help="Earlier version of the history, with which it must begin.")] = None,
 ) -> None:
     """Show what became of submissions.
 
-    The oldest first. Exit 1 if lines were changed, taken out or do not follow each other.
-
-    Example: fedbench leaderboard history results/submissions
+    The oldest event comes first. The exit code is 1 if lines were changed or taken out, or do not
+    follow each other.
     """
     file = submissions / HISTORY
     if since is not None and not history.grown(history.content(since), history.content(file)):

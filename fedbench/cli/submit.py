@@ -17,30 +17,29 @@ from fedbench.suites import suite as suites
 
 
 def command(
-    suite: Annotated[str, typer.Argument(help="Name of a suite of the library.", autocompletion=completion.suites)],
-    name: Annotated[str, typer.Option(help="Name of the submission and of its folder: small letters, digits, hyphens.")],
-    title: Annotated[str, typer.Option(help="Its heading.")],
-    author: Annotated[list[str], typer.Option(help="Who made it; may be given several times.")],
-    contact: Annotated[str, typer.Option(help="Where its authors can be asked.")],
+    suite: Annotated[str, typer.Argument(help="Suite of the library.", autocompletion=completion.suites)],
+    name: Annotated[str, typer.Option(help="Name of the submission and its folder: small letters, digits, hyphens.")],
+    title: Annotated[str, typer.Option(help="Heading of the submission.")],
+    author: Annotated[list[str], typer.Option(help="Author. Can be repeated.")],
+    contact: Annotated[str, typer.Option(help="Address for questions to the authors.")],
     algorithm: Annotated[
-        list[str] | None, typer.Option("--algorithm", "-a", help="Only this one, or file.py:Class; may be given several times.")
+        list[str] | None, typer.Option("--algorithm", "-a", help="Only this algorithm, or file.py:Class. Can be repeated.")
     ] = None,
-    about: Annotated[str, typer.Option(help="A paragraph.")] = "",
+    about: Annotated[str, typer.Option(help="Description, a paragraph.")] = "",
     options: TunedOption = None,
     trials: Annotated[
-        Path | None, typer.Option(help="Table of all trials; by default NAME-trials.parquet beside NAME.yaml of --tuned.")
+        Path | None, typer.Option(help="Table of all trials. Default: NAME-trials.parquet beside NAME.yaml of --tuned.")
     ] = None,
-    tuning_trials: Annotated[int, typer.Option(help="How many trials a row you made to find your own options.", min=0)] = 0,
+    tuning_trials: Annotated[
+        int, typer.Option(help="Number of trials per row that you made to tune your own options.", min=0)
+    ] = 0,
     store: StoreOption = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder in which the folder NAME is made.")] = SUBMISSIONS,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder in which the folder NAME is written.")] = SUBMISSIONS,
 ) -> None:
-    """Make a folder of results to hand in.
+    """Make a folder of your results for a submission.
 
-    It is checked, and not made if it has faults. Its records are those of the suite that the store
-    has. Nothing is sent anywhere.
-
-    Example: fedbench submit axes --name mine --title "Damped steps" --author "A. Nobody" --contact
-    a@example.org -a ./damped.py:Damped
+    The records are those of the suite in the store. They are checked, and nothing is written if
+    there are faults. Nothing is sent anywhere.
     """
     if suite not in suites.names():
         raise UsageError(f"suite {suite!r:.80}: expected one that others have too: {', '.join(suites.names())}")

@@ -29,20 +29,16 @@ from fedbench.suites.findings.results import reference_file
 from fedbench.suites.price import Cell, Total, priced
 from fedbench.suites.suite import Point, Suite
 
-app = typer.Typer(name="suite", help="Designed experiments: scenarios x algorithms x seeds.", no_args_is_help=True)
+app = typer.Typer(name="suite", help="Run experiments over scenarios, algorithms and seeds.", no_args_is_help=True)
 
-SuiteArgument = Annotated[
-    str, typer.Argument(help="A suite's name, or a path to a .yaml file.", autocompletion=completion.suites)
-]
-PointOption = Annotated[list[str] | None, typer.Option("--point", "-p", help="Only this point; may be given several times.")]
-OnlyOption = Annotated[
-    list[str] | None, typer.Option("--algorithm", "-a", help="Only this algorithm; may be given several times.")
-]
+SuiteArgument = Annotated[str, typer.Argument(help="Suite: a name, or a .yaml file.", autocompletion=completion.suites)]
+PointOption = Annotated[list[str] | None, typer.Option("--point", "-p", help="Only this point. Can be repeated.")]
+OnlyOption = Annotated[list[str] | None, typer.Option("--algorithm", "-a", help="Only this algorithm. Can be repeated.")]
 StoreOption = Annotated[
-    Path | None, typer.Option("--store", "-r", help="Folder of the records; runs/SUITE by default.", envvar="FEDBENCH_STORE")
+    Path | None, typer.Option("--store", "-r", help="Folder of the records. Default: runs/SUITE.", envvar="FEDBENCH_STORE")
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", help="No line for every run.")]
-TunedOption = Annotated[Path | None, typer.Option("--tuned", help="File of chosen options; adds the tuned rows.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no line for each run.")]
+TunedOption = Annotated[Path | None, typer.Option("--tuned", help="File of tuned options, which adds the tuned rows.")]
 
 
 def chosen(suite: Suite, points: Sequence[str] | None, algorithms: Sequence[str] | None) -> tuple[list[Point], list[str]]:
@@ -93,14 +89,14 @@ def plan(
     suite: SuiteArgument,
     points: PointOption = None,
     algorithms: OnlyOption = None,
-    untimed: Annotated[bool, typer.Option("--untimed", help="Do not measure this machine.")] = False,
+    untimed: Annotated[bool, typer.Option("--untimed", help="Do not measure this machine, so print no times.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a suite costs, before anything is trained.
+    """Estimate the cost of a suite before anything is trained.
 
-    Runs and trained steps are from plans. Seconds are from two short runs of every algorithm on
-    this machine, so they are an estimate. `resolves` is the smallest difference in the time to the
-    targets that earlier runs let the design show.
+    Runs and steps come from plans. Times come from two short runs of every algorithm on this
+    machine, so they are estimates. The column `resolves` has the smallest ratio of costs that the
+    number of seeds can show, judged by earlier runs.
     """
     found = suites.load(suite)
     cells = list(priced(found, *chosen(found, points, algorithms), timed=not untimed, tell=show))
@@ -167,10 +163,10 @@ def run(
     at_once: clusters.AtOnceOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Run what a suite compares.
+    """Run all comparisons of a suite.
 
-    These are the rows with default options and, with --tuned FILE, also those with the options of
-    the file. Finished runs are taken from the store, interrupted ones continue.
+    These are the rows with default options and, with --tuned FILE, also the rows with the options
+    in the file. Finished runs are taken from the store, and interrupted ones continue.
     """
     found, where = opened(suite, store)
     given = clusters.Given(partition, account, minutes, memory, at_once)
@@ -201,7 +197,7 @@ def status(
     options: TunedOption = None,
     store: StoreOption = None,
 ) -> None:
-    """Show how many runs of a suite have a record, and what failed."""
+    """Show how many runs of a suite have a record, and which failed."""
     found, where = opened(suite, store)
     frozen = options_of(found, options)
     some, selectors = chosen(found, points, algorithms)
@@ -234,16 +230,16 @@ def tune(
     minutes: clusters.MinutesOption = None,
     memory: clusters.MemoryOption = None,
     at_once: clusters.AtOnceOption = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of SUITE.yaml and SUITE-trials.parquet.")] = TUNED,
-    collect: Annotated[bool, typer.Option("--collect", help="Compute nothing, take what is there.")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for SUITE.yaml and SUITE-trials.parquet.")] = TUNED,
+    collect: Annotated[bool, typer.Option("--collect", help="Compute nothing; take the trials in the store.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Search the best options of every algorithm of a suite.
+    """Tune the options of all algorithms of a suite.
 
-    Every algorithm has as many trials at every point, on seeds and examples that no comparison
-    sees. Finished ones are taken from the store and from the table of trials. What was chosen,
-    where all trials have ended, is written into SUITE.yaml, and what became of every trial into the
-    table.
+    Every algorithm has the same number of trials at every point, on seeds and examples that no
+    comparison uses. Finished trials are taken from the store and from the table of trials. The
+    chosen options are written to SUITE.yaml where all trials have ended, and the results of all
+    trials to the table.
     """
     found, where = opened(suite, store)
     given = clusters.Given(partition, account, minutes, memory, at_once)

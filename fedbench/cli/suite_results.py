@@ -32,9 +32,9 @@ PAGE = Path("results/findings.md")
 def pack(
     suite: SuiteArgument, options: TunedOption = None, store: StoreOption = None, archives: ArchivesOption = ARCHIVES
 ) -> None:
-    """Put a suite's records into one small archive.
+    """Pack the records of a suite into one small archive.
 
-    Runs that have no record are counted and left out.
+    Runs without a record are counted and left out.
     """
     found, where = opened(suite, store)
     wanted = compared(found, options_of(found, options), found.points, found.selectors())
@@ -49,7 +49,7 @@ def pack(
 
 @app.command("unpack")
 def unpack(suite: SuiteArgument, store: StoreOption = None, archives: ArchivesOption = ARCHIVES) -> None:
-    """Put an archive's records into a store.
+    """Unpack the records of an archive into a store.
 
     `suite run` finds them there. Records that the store has stay as they are.
     """
@@ -65,14 +65,13 @@ def unpack(suite: SuiteArgument, store: StoreOption = None, archives: ArchivesOp
 def verify(
     suite: SuiteArgument,
     processes: ProcessesOption = 1,
-    sample: Annotated[int | None, typer.Option(help="Only so many of the records, drawn at random.", min=1)] = None,
+    sample: Annotated[int | None, typer.Option(help="Number of records to draw at random. Default: all.", min=1)] = None,
     draw: DrawOption = 0,
     archives: ArchivesOption = ARCHIVES,
 ) -> None:
-    """Compute a suite's records again and compare every digest.
+    """Run the records of a suite again and compare all digests.
 
-    Records that are not identical are named. Exit 1 if there are any.
-    Example: fedbench suite verify axes -j 2
+    Records that are not identical are named, and the exit code is then 1.
     """
     found, begin = suites.load(suite), time.monotonic()
     records = archive.read(archives / found.name)
@@ -90,12 +89,15 @@ def freeze(
     suite: SuiteArgument,
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="File; by default the one that fedbench brings.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write. Default: the file in the package.")
+    ] = None,
 ) -> None:
-    """Make reference times of a suite.
+    """Write the reference times of a suite.
 
-    They are made from its tuned rows. Profiles are relative to them, so a new entrant changes
-    nobody's profile: a file that is there already is made again from the algorithms that it names.
+    Performance profiles are relative to these times, which come from the tuned rows. An existing
+    file is made again from the algorithms that it names, so a new algorithm changes no other
+    profile.
     """
     found = suites.load(suite)
     results, file = load(found, folder, archives), output or reference_file(found.name)
@@ -110,10 +112,10 @@ def illustrate(
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
 ) -> None:
-    """Make what a suite's pictures show beside its records.
+    """Write the pictures that a site shows beside the records.
 
-    The pictures show who has which labels, what clients do when, and which options were tried. This
-    needs the data; the site then does not.
+    They show which client has which labels, what clients do when, and which options were tried. The
+    command needs the data of the tasks; the site then does not.
     """
     found = suites.load(suite)
     is_tuned = found.tuning is not None
@@ -131,12 +133,12 @@ def report(
     several: SuitesArgument,
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page, Markdown.")] = PAGE,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Markdown file to write.")] = PAGE,
 ) -> None:
-    """Write a page on what the records of suites say.
+    """Write a page of findings from the records of suites.
 
-    It says which algorithms cost least at which point, how sure that is, and what options have to
-    do with it.
+    The page has the cheapest algorithm at each point, how sure that is, and how much the options
+    matter.
     """
     found = [load(suites.load(suite), folder, archives) for suite in several]
     given = {"--tuned-in": (folder, TUNED), "--archives": (archives, ARCHIVES), "-o": (output, PAGE)}

@@ -31,19 +31,19 @@ def command(
     points: PointsOption = None,
     rows: RowsOption = None,
     options: OptionsOption = None,
-    layout: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)}.")] = "markdown",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; standard output by default.")] = None,
+    layout: Annotated[str, typer.Option("--format", help=f"Format: {', '.join(FORMATS)}.")] = "markdown",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.")] = None,
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
 ) -> None:
     """Write a results table as LaTeX, Markdown or CSV.
 
-    The table of one point has what every algorithm spends until it holds the targets, and its
-    regret: its cost over that of the cheapest algorithm with as many clients at work. That of
+    The table of one point has the cost of every algorithm until it holds the targets, and its
+    regret: its cost over that of the cheapest algorithm with as many clients at work. The table of
     several points has the regrets. CSV has a line for each algorithm, point and target. LaTeX needs
-    booktabs. With -a only these rows are shown; regrets are still those of the whole board.
+    the package booktabs.
 
-    Example: fedbench table --suite axes --point base --format latex -o base.tex
+    With -a only these rows are shown. Regrets are still those of the whole board.
     """
     if layout not in FORMATS:
         raise UsageError(f"--format must be one of {', '.join(FORMATS)}, got {layout!r}{nearest(layout, FORMATS)}")

@@ -44,16 +44,16 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            help="An algorithm (name[param=value,...] or file.py:Class), a scenario (name or .yaml file), or a task.",
+            help="Algorithm (name[param=value,...] or file.py:Class), scenario (name or .yaml file), or task.",
             autocompletion=completion.things,
         ),
     ],
-    model: Annotated[str, typer.Option(help="Of a task: the model to try it with.")] = "softmax",
+    model: Annotated[str, typer.Option(help="Model to try a task with.")] = "softmax",
     as_json: JsonOption = False,
 ) -> None:
-    """Test an algorithm, a scenario or a task of your own. Built-in ones are tested likewise.
+    """Test an algorithm, a scenario or a task of your own.
 
-    Exit 1 if a test fails. Example: fedbench test ./damped.py:Damped
+    Built-in ones can be tested too. The exit code is 1 if a check fails.
     """
     kind, findings = checks_of(name, model)
     broken = 0

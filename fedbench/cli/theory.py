@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 def command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Names of claims; all if none is given.", metavar="CLAIM", autocompletion=completion.claims),
+        typer.Argument(help="Claims to check. Default: all.", metavar="CLAIM", autocompletion=completion.claims),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Only the claims that take a few seconds.")] = False,
-    picture: Annotated[Path | None, typer.Option(help="Draw a panel for each claim into this file (.png or .svg).")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Check only the claims that take a few seconds.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="File (.png or .svg) for a picture with a panel for each claim.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure what the papers prove; this takes minutes.
+    """Check theorems of the papers by measurement.
 
-    Claims are exact moments, bounds, orders with intervals, limits in closed form, and laws of
-    schedules. Each claim names its theorem, and holds if all its lines do. Exit 1 if a line does
-    not hold. Example: fedbench theory fedbuff-bound
+    The claims are exact moments, bounds, orders of convergence with intervals, limits in closed
+    form, and laws of schedules. Each names its theorem. All of them take minutes. The exit code is
+    1 if a line of a claim does not hold.
     """
     from fedbench.proof.theory.picture import draw  # the other verbs start faster without it
     from fedbench.proof.theory.table import chosen, rows

@@ -16,15 +16,15 @@ from fedbench.results.store import read, record_folders
 
 
 def command(
-    record: Annotated[Path, typer.Argument(help="Folder of a record.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The timeline.")] = Path("trace.json"),
+    record: Annotated[Path, typer.Argument(help="Folder of the record.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File of the timeline.")] = Path("trace.json"),
     algorithm: FileOption = None,
     parquet: Annotated[Path | None, typer.Option(help="Also write jobs.parquet and updates.parquet into this folder.")] = None,
 ) -> None:
-    """Write the timeline of a run; open it at ui.perfetto.dev. The plan is played again, nothing is
-    trained.
+    """Write the timeline of a run for ui.perfetto.dev.
 
-    Example: fedbench trace runs/digits-demo/fedbuff/0123456789abcdef -o trace.json
+    The clock of the run is simulated again; nothing is trained. Open the file at
+    https://ui.perfetto.dev.
     """
     folders = record_folders(record)
     if len(folders) != 1:

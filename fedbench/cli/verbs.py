@@ -12,6 +12,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
+from fedbench.cli.examples import EXAMPLES
 from fedbench.errors import FedbenchError
 
 
@@ -27,18 +28,18 @@ GROUPS = {
         "list": Verb("listing:command", "List algorithms, scenarios, tasks or presets."),
         "info": Verb("info:command", "Show an algorithm, a scenario or a task."),
         "plan": Verb("plan:command", "Simulate the clock of a run without training."),
-        "run": Verb("run:command", "Run algorithms on a scenario; store a record of every run."),
-        "tune": Verb("suite:tune", "Search the best options of every algorithm of a suite."),
-        "suite": Verb("suite_results:app", "Designed experiments: scenarios x algorithms x seeds."),
+        "run": Verb("run:command", "Run algorithms on a scenario and record every run."),
+        "tune": Verb("suite:tune", "Tune the options of all algorithms of a suite."),
+        "suite": Verb("suite_results:app", "Run experiments over scenarios, algorithms and seeds."),
         "new": Verb("new:app", "Write a template for your own algorithm or data."),
-        "import": Verb("imports:app", "Convert others' measurements into files of a scenario."),
+        "import": Verb("imports:app", "Convert published traces into files for a scenario."),
     },
     "Look at results": {
-        "compare": Verb("compare:command", "Compare two algorithms: the ratio of their costs."),
+        "compare": Verb("compare:command", "Compare the costs of two algorithms."),
         "table": Verb("table:command", "Write a results table as LaTeX, Markdown or CSV."),
         "plot": Verb("plot:command", "Draw a figure for a paper as PDF, SVG or PNG."),
-        "trace": Verb("trace:command", "Write the timeline of a run; open it at ui.perfetto.dev."),
-        "catalogue": Verb("catalogue:command", "Write a page of all algorithms."),
+        "trace": Verb("trace:command", "Write the timeline of a run for ui.perfetto.dev."),
+        "catalogue": Verb("catalogue:command", "Write a page that describes all algorithms."),
         "applicability": Verb("applicability:command", "Show which algorithms run on which scenarios."),
     },
     "Check": {
@@ -46,15 +47,15 @@ GROUPS = {
         "verify": Verb("verify:command", "Run records again and compare every field."),
         "test": Verb("test:command", "Test an algorithm, a scenario or a task of your own."),
         "conformance": Verb("conformance:command", "Check the algorithms against conformance vectors."),
-        "theory": Verb("theory:command", "Measure what the papers prove; this takes minutes."),
-        "reproduce": Verb("reproduce:command", "Repeat the tables of the papers and judge them."),
-        "bench": Verb("bench:command", "Measure the speed of the core beside other libraries."),
+        "theory": Verb("theory:command", "Check theorems of the papers by measurement."),
+        "reproduce": Verb("reproduce:command", "Repeat experiments of the papers and compare the numbers."),
+        "bench": Verb("bench:command", "Measure the speed of the core against other libraries."),
     },
     "Publish": {
-        "leaderboard": Verb("leaderboard:app", "Build the leaderboard; check a submission."),
-        "submit": Verb("submit:command", "Make a folder of results to hand in."),
-        "rules": Verb("rules:command", "Print the rules of suites."),
-        "cite": Verb("cite:command", "Print the BibTeX of fedbench and of what was used."),
+        "leaderboard": Verb("leaderboard:app", "Build a leaderboard, or check a submission."),
+        "submit": Verb("submit:command", "Make a folder of your results for a submission."),
+        "rules": Verb("rules:command", "Print the rules for valid rows and their comparison."),
+        "cite": Verb("cite:command", "Print BibTeX for fedbench and for what was used."),
     },
 }
 VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
@@ -86,7 +87,17 @@ def loaded(name: str) -> Any:
         one.add_typer(given, name=name)
     else:
         one.command(name)(given)
-    return typer.main.get_group(one).commands[name]
+    found = typer.main.get_group(one).commands[name]
+    for words, command in commands(found, name):
+        command.epilog = EXAMPLES[words].help
+    return found
+
+
+def commands(command: Any, words: str) -> Iterator[tuple[str, Any]]:
+    """Yields a command and all below it, each with the words that are typed for it."""
+    yield words, command
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(below, f"{words} {name}".strip())
 
 
 class _Commands(Mapping[str, Any]):

@@ -38,34 +38,38 @@ class Wish:
 
 
 def command(
-    record: Annotated[list[Path], typer.Argument(help="Folders of records, a store or an archive: all its records.")],
+    record: Annotated[list[Path], typer.Argument(help="Folders of records, stores or archives.")],
     workers: WorkersOption = 1,
     algorithm: FileOption = None,
     tolerant: Annotated[
-        bool, typer.Option("--tolerant", help="Exit 0 also within tolerance: on another machine or library.")
+        bool, typer.Option("--tolerant", help="Accept results within tolerance, as on another machine or library version.")
     ] = False,
     tolerant_torch: Annotated[
-        bool, typer.Option("--tolerant-torch", help="The same for trainer torch, whose bits depend on the machine.")
+        bool,
+        typer.Option(
+            "--tolerant-torch", help="Accept results within tolerance of the trainer torch, whose bits depend on the machine."
+        ),
     ] = False,
-    run: Annotated[
-        list[str] | None, typer.Option("--run", help="Only the record with this id; may be given several times.")
-    ] = None,
-    sample: Annotated[int | None, typer.Option(help="Only so many of the records, drawn at random.", min=1)] = None,
+    run: Annotated[list[str] | None, typer.Option("--run", help="Only the record with this id. Can be repeated.")] = None,
+    sample: Annotated[int | None, typer.Option(help="Number of records to draw at random. Default: all.", min=1)] = None,
     draw: DrawOption = 0,
     skip_missing_data: Annotated[
         bool,
         typer.Option(
-            "--skip-missing-data", help="Name the records whose data are not on this machine, and draw others for them."
+            "--skip-missing-data",
+            help="Leave out and name records whose data are not on this machine. --sample draws others for them.",
         ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run records again and compare every field.
 
-    It is identical, within tolerance, or differs; the first field that does is named. Exit 1 unless
-    all are identical, or with --tolerant within tolerance, and no algorithm of a file computes more
-    than it declares; 2 if one cannot be run again here, or with --skip-missing-data if none can.
-    Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
+    A record is identical, within tolerance, or differs, in which case the first field that differs
+    is named.
+
+    The exit code is 0 if all records are identical, or with --tolerant within tolerance, and no
+    algorithm of a file computes more than it declares. It is 2 if a record cannot be run again
+    here, or with --skip-missing-data if none can. Otherwise it is 1.
     """
     places = _chosen([one for place in record for one in _in(place)], run)
     if sample is not None:

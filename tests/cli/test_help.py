@@ -13,7 +13,9 @@ import typer.main
 from typer.testing import CliRunner
 
 import fedbench
+from fedbench.cli.examples import EXAMPLES
 from fedbench.cli.main import app
+from fedbench.cli.verbs import GROUPS, commands
 from tests.terminal import on_a_terminal
 
 WIDE = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
@@ -24,8 +26,8 @@ def texts(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
     children = getattr(command, "commands", {})
     for name, child in children.items():
         yield from texts(child, (*path, name))
-    own = [getattr(command, "help", "") or "", *(getattr(p, "help", "") or "" for p in getattr(command, "params", []))]
-    yield path, own
+    options = (getattr(p, "help", "") or "" for p in getattr(command, "params", []))
+    yield path, [getattr(command, "help", "") or "", (getattr(command, "epilog", "") or "").removeprefix("\b"), *options]
 
 
 VERBS = dict(texts(typer.main.get_command(app)))
@@ -51,6 +53,44 @@ def test_every_text_is_shown_whole(verb: tuple[str, ...]) -> None:
     page = squeezed(shown(*verb))
     for text in VERBS[verb]:
         assert squeezed(text) in page
+
+
+def test_every_verb_has_an_example_with_which_its_help_ends() -> None:
+    """And no verb that is not there has one."""
+    names = [name for verbs in GROUPS.values() for name in verbs]
+    every = [words for name in names for words, _ in commands(typer.main.get_command(app).commands[name], name)]  # type: ignore[attr-defined]
+    assert every == list(EXAMPLES)
+    for words, example in EXAMPLES.items():
+        lines = shown(*words.split()).rstrip("\n").split("\n")
+        assert lines[-1].strip() == example.line
+        assert "Example" in lines[-2]
+        assert sum(line.lstrip().startswith("Example") for line in lines) == 1
+        assert max(map(len, lines)) <= 80
+        assert example.after in {"", *EXAMPLES}
+    assert shown().rstrip().endswith(EXAMPLES["run"].line)
+
+
+def test_a_docstring_begins_with_the_line_of_its_verb() -> None:
+    for name, verb in (pair for verbs in GROUPS.values() for pair in verbs.items()):
+        assert typer.main.get_command(app).commands[name].help.split("\n")[0] == verb.about  # type: ignore[attr-defined]
+
+
+def test_the_first_lines_are_sentences_that_begin_with_a_verb() -> None:
+    """As the lists of verbs show them, whole at 80 columns."""
+    for path in VERBS:
+        command = typer.main.get_command(app)
+        for name in path:
+            command = command.commands[name]  # type: ignore[attr-defined]
+        first, *more = (command.help or "").split("\n")
+        assert re.fullmatch(r"[A-Z][a-z]+ [^.]*(\.[a-z.]+)?[^.]*\.", first), (path, first)
+        assert not more or more[0] == ""
+
+
+def test_options_are_explained_by_sentences() -> None:
+    for path, own in VERBS.items():
+        for text in own[2:]:
+            assert re.match(r"[A-Z]|file\.py|\[", text), (path, text)
+            assert text.endswith("."), (path, text)
 
 
 def test_short_options_mean_the_same_in_every_verb() -> None:
@@ -85,7 +125,8 @@ def test_arguments_look_alike() -> None:
     assert "[CASE]..." in shown("bench").splitlines()[0]
     assert "[CLAIM]..." in shown("theory").splitlines()[0]
     assert "[[" not in shown("bench") + shown("theory")
-    assert str(Path(fedbench.__file__).parent) not in "".join(shown("conformance").split())
+    for verb in VERBS:
+        assert str(Path(fedbench.__file__).parent) not in squeezed(shown(*verb))
 
 
 def test_the_version() -> None:

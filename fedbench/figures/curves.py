@@ -3,20 +3,24 @@ others are grey behind them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fedbench.analysis.pictures.boards import Profiles
 from fedbench.analysis.pictures.learning_curves import LearningCurves, Line
-from fedbench.figures.style import CONTEXT, FAINT, MILLIMETRES, Drawn, Look, canvas, looks, styled
+from fedbench.figures.style import CONTEXT, FAINT, SIDE_LEGEND, Drawn, Look, canvas, looks, styled
+from fedbench.figures.words import fitted, height
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MARKERS = 7  # on a line
-SIDE_LEGEND = 120.0  # mm; a narrower figure has its legend below
 LEGEND_LINE = 3.4  # mm
+LEGEND_SIZE = 6  # points
+KEY = 9.0  # mm: what is before a name in the legend, and the space around it
+SIDE = 0.3  # the widest name of a legend beside the axes, as a share of the width
 HEIGHT = 0.62  # as a share of the width
 MANY = 10_000  # an axis that ends here or beyond has numbers with letters, such as 20 k
 BANDS = {
@@ -39,14 +43,15 @@ def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Draw
     from matplotlib.ticker import EngFormatter
 
     own = looks(bold)
-    figure, (axes,) = canvas(width, _height(width, len(bold)))
+    drawn = {line.row: line for line in data.lines if line.row in own and line.at}
+    keys = {row: row + _missed(drawn[row], data.targets) if row in drawn else f"{row}  (no values)" for row in own}
+    names = _names(keys, len(data.lines) - len(bold), width)
+    figure, (axes,) = canvas(width, _height(width, names))
     for line in data.lines:
         if line.row not in own:
             axes.plot(line.at, line.middle, color=CONTEXT, linewidth=0.6, zorder=1)
-    names = {}
-    for i, line in enumerate(one for row in bold for one in data.lines if one.row == row and one.at):
-        _draw_line(axes, line, own[line.row], i)
-        names[line.row] = line.row + _missed(line, data.targets)
+    for i, row in enumerate(row for row in own if row in drawn):
+        _draw_line(axes, drawn[row], own[row], i)
     for target in data.targets:
         axes.axhline(target, color=FAINT, linewidth=0.8, zorder=0)
         axes.annotate(f"{target:g}", (1.01, target), xycoords=axes.get_yaxis_transform(), fontsize=5, va="center")
@@ -57,13 +62,24 @@ def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Draw
         axes.xaxis.set_major_formatter(EngFormatter())
     if data.metric == "test_accuracy":
         axes.set_ylim(*_limits([value for line in data.lines for value in line.middle]))
-    _legend(figure, axes, own, names, len(data.lines) - len(bold))
+    _legend(figure, own, names, width)
     return Drawn(figure, _caption(data, bold))
 
 
-def _height(width: float, bold: int) -> float:
+def _names(keys: Mapping[str, str], others: int, width: float) -> list[str]:
+    """Returns the texts of the legend, in lines that have room: those of the bold rows, and one
+    that counts the other rows."""
+    counted = [f"{others} other rows" if others > 1 else "1 other row"] if others > 0 else []
+    room = SIDE * width if width >= SIDE_LEGEND else width / 2 - KEY
+    return [fitted(text, room, LEGEND_SIZE) for text in (*keys.values(), *counted)]
+
+
+def _height(width: float, names: Sequence[str]) -> float:
     """Returns the figure's height in millimetres, with the legend where it is below the axes."""
-    return HEIGHT * min(width, 130) if width >= SIDE_LEGEND else HEIGHT * width + LEGEND_LINE * (bold // 2 + 1)
+    down = math.ceil(len(names) / 2)
+    if width < SIDE_LEGEND:
+        return HEIGHT * width + sum(LEGEND_LINE + height(names[i::down], LEGEND_SIZE) for i in range(down))
+    return max(HEIGHT * min(width, 130), sum(1.3 * LEGEND_LINE + height([name], LEGEND_SIZE) for name in names))
 
 
 def _draw_line(axes: Axes, line: Line, look: Look, place: int) -> None:
@@ -91,17 +107,16 @@ def _limits(values: Sequence[float]) -> tuple[float, float]:
     return max(0.0, low - 0.02), min(1.0, high + 0.03)
 
 
-def _legend(figure: Figure, axes: Axes, own: Mapping[str, Look], names: Mapping[str, str], others: int) -> None:
+def _legend(figure: Figure, own: Mapping[str, Look], names: Sequence[str], width: float) -> None:
     """Draws the legend beside the axes, or below them where the figure is narrow."""
     from matplotlib.lines import Line2D
 
     lines = [
-        Line2D([], [], color=look.colour, linestyle=look.dashes, marker=look.marker, label=names.get(row, f"{row}  (no values)"))
-        for row, look in own.items()
+        Line2D([], [], color=look.colour, linestyle=look.dashes, marker=look.marker, label=name)
+        for look, name in zip(own.values(), names, strict=False)
     ]
-    if others > 0:
-        lines.append(Line2D([], [], color=CONTEXT, linewidth=0.8, label=f"{others} other rows" if others > 1 else "1 other row"))
-    if figure.get_figwidth() * MILLIMETRES >= SIDE_LEGEND:
+    lines += [Line2D([], [], color=CONTEXT, linewidth=0.8, label=name) for name in names[len(own) :]]
+    if width >= SIDE_LEGEND:
         figure.legend(handles=lines, loc="outside right upper", labelspacing=0.8)
     else:
         figure.legend(handles=lines, loc="outside lower center", ncols=2, columnspacing=1.5)
@@ -130,8 +145,10 @@ def draw_profiles(data: Profiles, bold: Sequence[str], width: float) -> Drawn:
     times, or within a share of the budgets. `bold` and `width` are as in `draw_curves`.
     """
     own = looks(bold)
-    figure, (axes,) = canvas(width, _height(width, len(bold)))
     shares = {line.row: line.shares for line in data.lines}
+    keys = {row: f"{row}  (miss {100 * (1 - shares[row][-1]):.0f} %)" if shares[row][-1] < 1 else row for row in own}
+    names = _names(keys, len(data.lines) - len(bold), width)
+    figure, (axes,) = canvas(width, _height(width, names))
     for row, line in shares.items():
         if row not in own:
             axes.plot(data.at, line, color=CONTEXT, linewidth=0.6, drawstyle="steps-post", zorder=1)
@@ -151,8 +168,7 @@ def draw_profiles(data: Profiles, bold: Sequence[str], width: float) -> Drawn:
     axes.set_ylim(0, 1.02)
     axes.margins(x=0)
     axes.grid(axis="y")
-    missed = {row: f"{row}  (miss {100 * (1 - shares[row][-1]):.0f} %)" if shares[row][-1] < 1 else row for row in own}
-    _legend(figure, axes, own, missed, len(data.lines) - len(bold))
+    _legend(figure, own, names, width)
     of = "a factor of the frozen reference times" if data.relative else "a share of the budgets"
     end = "within 32 times the reference" if data.relative else "within the budget"
     many = f"{data.problems} targets, each" if data.problems > 1 else "one target"

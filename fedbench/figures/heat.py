@@ -7,41 +7,50 @@ import math
 from typing import TYPE_CHECKING
 
 from fedbench.analysis.pictures.boards import Cell, Heat, HeatGroup
-from fedbench.figures.style import INK, Drawn, canvas, styled
+from fedbench.figures.style import INK, MILLIMETRES, Drawn, canvas, styled
 from fedbench.figures.tables.board import AT_LEAST, CHEAPEST, IN_SET, NO_VERDICT, REFERENCES, seconds
+from fedbench.figures.words import POINTS, fitted, height, widest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LINE, HEAD, SCALE = 4.2, 22.0, 12.0  # mm: heights of a row, of the points' names, of the scale below
+LINE, SCALE = 4.2, 12.0  # mm: heights of a row, and of the scale below
+NAMES, LETTERS = 0.4, 6  # the widest name of a row, as a share of the width; points
+HEADS, SLOPE = 30.0, 40  # mm: the longest name of a point; the degrees by which it rises
+CELL = 10.0  # mm: the width from which on a cell has room for a number
+SCALED = "regret: cost / cost of the cheapest row of the system"
 DARKEST = 8.0  # the darkest shade stands for this many times the cost of the cheapest row
 DARK = 0.55  # letters are white on shades beyond this share of the scale
 
 
 @styled
 def draw_heat(data: Heat, width: float) -> Drawn:
-    """Returns the figure. Cells have numbers if a point is at least about 10 mm wide."""
+    """Returns the figure. Cells have numbers if a point is at least 10 mm wide."""
     import matplotlib as mpl
 
-    lines = sum(_height(group) for group in data.groups)
-    figure, (axes,) = canvas(width, LINE * lines + HEAD + SCALE)
+    labels = {row.row: fitted(row.row, NAMES * width, LETTERS) for group in data.groups for row in group.rows}
+    heads = [fitted(point, HEADS, LETTERS) for point in data.points]
+    beside, above = widest([*labels.values(), CHEAPEST], LETTERS) + 2, widest(heads, LETTERS)
+    has_room = (width - beside - above * math.cos(math.radians(SLOPE))) / len(data.points) >= CELL
+    lines = sum(_height(group, has_room=has_room) for group in data.groups)
+    head = above * math.sin(math.radians(SLOPE)) + 5 + height(heads, LETTERS)
+    figure, (axes,) = canvas(width, (LINE + height(labels.values(), LETTERS)) * lines + head + SCALE)
     scale = mpl.colors.LogNorm(1, DARKEST, clip=True)
     colours = mpl.colormaps["Blues"]
-    has_room = (width - 25) / len(data.points) >= 10
     names, y = [], 0
     for group in data.groups:
-        names += _draw_head(axes, group, y, has_room=has_room)
-        y += _height(group) - len(group.rows)
+        names += _draw_head(axes, group, y, beside, has_room=has_room)
+        y += _height(group, has_room=has_room) - len(group.rows)
         for row in group.rows:
             for x, cell in enumerate(row.cells):
                 if cell is not None:
                     shade = 0.85 * float(scale(max(1.0, cell.regret[0]))) if cell.regret else 0.0
                     _draw_cell(axes, cell, (x, y), colours(shade) if cell.regret else "white", has_room=has_room)
-            names.append((y + 0.5, row.row))
+            names.append((y + 0.5, labels[row.row]))
             y += 1
     axes.set_xlim(0, len(data.points))
     axes.set_ylim(y, 0)
-    axes.set_xticks([x + 0.5 for x in range(len(data.points))], data.points, rotation=40, ha="left", rotation_mode="anchor")
+    axes.set_xticks([x + 0.5 for x in range(len(heads))], heads, rotation=SLOPE, ha="left", rotation_mode="anchor")
     axes.set_yticks([at for at, _ in names], [name for _, name in names])
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
@@ -52,31 +61,36 @@ def draw_heat(data: Heat, width: float) -> Drawn:
     bar.set_ticks([1, 2, 4, 8], labels=["1", "2", "4", "8"])
     bar.minorticks_off()
     bar.outline.set_visible(False)
-    bar.set_label("regret: cost / cost of the cheapest row of the system", fontsize=6)
+    figure.supxlabel(fitted(SCALED, width - 4, LETTERS), fontsize=LETTERS)
     return Drawn(figure, _caption(data, has_room=has_room))
 
 
-def _height(group: HeatGroup) -> int:
+def _height(group: HeatGroup, *, has_room: bool) -> int:
     """Returns how many lines a group has: its name, the costs of the cheapest rows if there are
-    rows to compare, and its rows."""
-    return 1 + _is_compared(group) + len(group.rows)
+    rows to compare and room for numbers, and its rows."""
+    return 1 + (has_room and _is_compared(group)) + len(group.rows)
 
 
 def _is_compared(group: HeatGroup) -> bool:
     return any(cell is not None and cell.regret is not None for row in group.rows for cell in row.cells)
 
 
-def _draw_head(axes: Axes, group: HeatGroup, y: int, *, has_room: bool) -> list[tuple[float, str]]:
+def _draw_head(axes: Axes, group: HeatGroup, y: int, beside: float, *, has_room: bool) -> list[tuple[float, str]]:
     """Draws the name of a group and the costs of its cheapest rows, and returns the place and the
-    name of their line."""
-    axes.text(0, y + 0.6, group.kind or REFERENCES, ha="left", va="center", fontsize=6, style="italic", color=INK)
-    if not _is_compared(group):
+    name of their line; none without them. The name begins where the longest name of a row does,
+    which is `beside` millimetres from the cells."""
+    left = -beside / MILLIMETRES * POINTS
+    axes.annotate(
+        group.kind or REFERENCES, (0, y + 0.6), (left, 0), textcoords="offset points", ha="left", va="center", fontsize=LETTERS,
+        style="italic", annotation_clip=False,
+    )  # fmt: skip
+    if not has_room or not _is_compared(group):
         return []
     for x, (cost, is_bound) in enumerate(zip(group.cheapest, group.bounds, strict=True)):
-        if cost is not None and has_room:
+        if cost is not None:
             text = f"{AT_LEAST if is_bound else ''}{seconds(cost)}"
             axes.text(x + 0.92, y + 1.55, text, ha="right", va="center", fontsize=5, color=INK)
-    return [(y + 1.5, CHEAPEST)] if has_room else []
+    return [(y + 1.5, CHEAPEST)]
 
 
 def _draw_cell(axes: Axes, cell: Cell, at: tuple[float, float], face: object, *, has_room: bool) -> None:

@@ -8,6 +8,7 @@ from fedbench.engine.label_map import LabelMap
 from fedbench.figures.style import LOOKS, Drawn, canvas, styled
 
 BARS, CLASS, FRAME = 12.0, 3.6, 16.0  # mm: heights of the bars, of a class, of what is around both
+LEAST = 24.0  # mm: the height of all classes together, beside which the scale has its label
 
 
 @styled
@@ -18,7 +19,8 @@ def draw_labels(data: LabelMap, width: float) -> Drawn:
     counts = np.array(data.counts)
     clients, classes = counts.shape
     sizes = counts.sum(axis=1)
-    figure, (above, axes) = canvas(width, BARS + CLASS * classes + FRAME, 2, sharex=True, height_ratios=[BARS, CLASS * classes])
+    tall = max(CLASS * classes, LEAST)
+    figure, (above, axes) = canvas(width, BARS + tall + FRAME, 2, sharex=True, height_ratios=[BARS, tall])
     above.bar(np.arange(clients), sizes, 1.0, color=LOOKS[0].colour, linewidth=0)
     above.set_ylabel("examples")
     above.margins(x=0)

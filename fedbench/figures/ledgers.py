@@ -11,11 +11,14 @@ from fedbench.analysis.pictures.ledgers import Participation, Staleness
 from fedbench.analysis.statistics import Estimate
 from fedbench.errors import UsageError
 from fedbench.figures.style import CONTEXT, FAINT, INK, LOOKS, Drawn, canvas, styled
+from fedbench.figures.words import fitted, height
 
 MOST = 8  # histograms in a figure
 BARS = 40  # the most bars of a histogram
 PANEL, FRAME = 24.0, 10.0  # mm: heights of a histogram, and of what is around all of them
 LINE = 4.4  # mm: height of a row
+NAMES = 0.4  # the widest name of a row, as a share of the width
+LETTERS = 6  # points
 
 
 @styled
@@ -28,8 +31,9 @@ def draw_staleness(data: Sequence[Staleness], width: float) -> Drawn:
         raise UsageError(f"staleness: expected 1 to {MOST} rows, got {len(data)}")
     across = min(len(data), 2 if width < 120 else 4)
     down = math.ceil(len(data) / across)
-    figure, several = canvas(width, PANEL * down + FRAME, down, across)
-    for axes, one in zip(several, data, strict=False):
+    names = [fitted(one.row, width / across - 7, LETTERS) for one in data]
+    figure, several = canvas(width, (PANEL + height(names, LETTERS)) * down + FRAME, down, across)
+    for axes, one, name in zip(several, data, names, strict=False):
         heights, size = _bars(one)
         middles = np.arange(len(heights) + 1) * size + (size - 1) / 2
         axes.bar(middles[:-1], 100 * np.array(heights), size, color=LOOKS[0].colour, linewidth=0)
@@ -37,7 +41,7 @@ def draw_staleness(data: Sequence[Staleness], width: float) -> Drawn:
             axes.bar(middles[-1], 100 * one.beyond, size, color=LOOKS[1].colour, hatch="////", edgecolor="white", linewidth=0)
         if one.mean.mean is not None:
             axes.axvline(one.mean.mean, color=INK, linewidth=0.8, linestyle=(0, (3, 2)))
-        axes.set_title(f"{one.row}\nmean {_told(one.mean)}, most {one.largest:,}", fontsize=6)
+        axes.set_title(f"{name}\nmean {_told(one.mean)}, most {one.largest:,}", fontsize=LETTERS)
         axes.set_xlim(-0.5, max(3.5, middles[-1 if one.beyond > 0 else -2] + size / 2) if heights else 3.5)
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     for axes in several[len(data) :]:
@@ -65,7 +69,8 @@ def _told(mean: Estimate) -> str:
 def draw_participation(data: Sequence[Participation], width: float) -> Drawn:
     """Returns the figure of one line for each row, from the client that gives the fewest used
     results to the one that gives the most. Both are divided by the results of the mean client."""
-    figure, (axes,) = canvas(width, LINE * len(data) + FRAME + 2)
+    names = [fitted(one.row, NAMES * width, LETTERS) for one in data]
+    figure, (axes,) = canvas(width, (LINE + height(names, LETTERS)) * len(data) + FRAME + 2)
     for y, one in enumerate(data):
         low, high = (end / one.mean if one.mean > 0 else 0.0 for end in (one.least, one.most))
         axes.hlines(y, low, high, color=LOOKS[0].colour, linewidth=2.2)
@@ -73,7 +78,7 @@ def draw_participation(data: Sequence[Participation], width: float) -> Drawn:
         axes.text(1.02, y, _told(one.gini), transform=axes.get_yaxis_transform(), va="center", fontsize=6)
     axes.axvline(1, color=CONTEXT, linewidth=0.8, zorder=0)
     axes.text(1.02, -1, "Gini", transform=axes.get_yaxis_transform(), va="center", fontsize=6)
-    axes.set_yticks(range(len(data)), [one.row for one in data])
+    axes.set_yticks(range(len(data)), names)
     axes.set_ylim(len(data) - 0.4, -0.6)
     axes.set_xlim(left=-0.04)
     axes.grid(axis="x", color=FAINT)

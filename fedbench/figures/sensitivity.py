@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from fedbench.analysis.pictures.sensitivity import Sensitivity, Sought, Tried
 from fedbench.errors import UsageError
 from fedbench.figures.style import CONTEXT, FAINT, LOOKS, Drawn, canvas, styled
+from fedbench.figures.words import fitted, height
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 4  # algorithms in a figure
 PANEL, FRAME = 30.0, 10.0  # mm: heights of a panel, and of what is around all of them
+SIDES = 12.0  # mm: what is beside all panels
+TITLE = 7  # points
 FEW_POWERS = 50  # an axis whose high end over its low end is less needs ticks between powers of ten
 
 
@@ -24,14 +27,16 @@ def draw_sensitivity(data: Sequence[Sensitivity], width: float) -> Drawn:
     if not 1 <= len(data) <= MOST:
         raise UsageError(f"sensitivity: expected 1 to {MOST} algorithms, got {len(data)}")
     across = max(len(one.sought) for one in data)
-    figure, several = canvas(width, PANEL * len(data) + FRAME, len(data), across, sharey="row")
+    titles = [fitted(f"{one.row} at {one.point}", width - SIDES, TITLE) for one in data]
+    tall = PANEL * len(data) + FRAME + sum(height([title], TITLE) for title in titles)
+    figure, several = canvas(width, tall, len(data), across, sharey="row")
     for line, one in enumerate(data):
         own = several[line * across : (line + 1) * across]
         for axes, sought in zip(own, one.sought, strict=False):
             _draw(axes, one, sought)
         for axes in own[len(one.sought) :]:
             axes.set_visible(False)
-        own[0].set_title(f"{one.row} at {one.point}", fontsize=7, loc="left")
+        own[0].set_title(titles[line], fontsize=TITLE, loc="left")
         own[0].set_ylabel("time to targets (s)")
     figure.legend(handles=_handles(), loc="outside lower center", ncols=4, handletextpad=0.2)
     trials = sorted({len(one.trials) for one in data})

@@ -24,6 +24,7 @@ WIDTHS = {"column": 85.0, "page": 175.0}
 NARROWEST, WIDEST = 40.0, 500.0  # mm
 MILLIMETRES = 25.4  # in an inch
 PAD = 0.03  # inches around everything
+SIDE_LEGEND = 120.0  # mm; a narrower figure has its legend below
 SUFFIXES = (".pdf", ".svg", ".png")
 MOST_BOLD = 8
 INK, FAINT, CONTEXT = "#222222", "#dddddd", "#c4c4c4"

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 from fedbench.engine.timeline import ClientTimeline, Job
 from fedbench.errors import UsageError
-from fedbench.figures.style import CONTEXT, INK, Drawn, canvas, styled
+from fedbench.figures.style import CONTEXT, INK, SIDE_LEGEND, Drawn, canvas, styled
+from fedbench.figures.words import fitted, height
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 4  # timelines in a figure
 LINE, FRAME = 2.4, 13.0  # mm: heights of a client, and of what is around a timeline
+SIDES = 10.0  # mm: what is beside a timeline
+TITLE = 7  # points
 FACES = {  # colour and hatch of a job's fate; hatches tell them apart in print without colours
     "used": ("#0072B2", ""),
     "unused": ("#cfe3f1", ""),
@@ -31,19 +34,27 @@ def draw_timelines(data: Sequence[ClientTimeline], width: float) -> Drawn:
     if not 1 <= len(data) <= MOST:
         raise UsageError(f"timeline: expected 1 to {MOST} algorithms, got {len(data)}")
     lines = [len(one.clients) for one in data]
-    figure, several = canvas(width, LINE * sum(lines) + FRAME * len(data) + 8, len(data), sharex=True, height_ratios=lines)
-    for axes, one in zip(several, data, strict=True):
+    titles = [fitted(_title(one), width - SIDES, TITLE) for one in data]
+    tall = LINE * sum(lines) + FRAME * len(data) + 8 + sum(height([title], TITLE) for title in titles)
+    figure, several = canvas(width, tall, len(data), sharex=True, height_ratios=lines)
+    for axes, one, title in zip(several, data, titles, strict=True):
         _draw(axes, one)
+        axes.set_title(title, fontsize=TITLE, loc="left")
     several[-1].set_xlabel("virtual time (s)")
     several[-1].set_xlim(0, max(one.end_seconds for one in data))
     fates = [fate for fate in FACES if any(job.fate == fate and job.train is not None for one in data for job in one.jobs)]
-    figure.legend(handles=_handles(fates, is_away=any(one.absences for one in data)), loc="outside lower center", ncols=6)
+    handles = _handles(fates, is_away=any(one.absences for one in data))
+    figure.legend(handles=handles, loc="outside lower center", ncols=6 if width >= SIDE_LEGEND else 3)
     shown = sorted({f"{len(one.clients)} of {one.of_clients}" for one in data})
     caption = (
         f"Training of {' and '.join(shown)} clients, the fastest at the top. Thin lines are downloads, uploads and waiting; ticks "
         "above are server updates."
     )
     return Drawn(figure, caption)
+
+
+def _title(one: ClientTimeline) -> str:
+    return f"{one.algorithm}: {len(one.updates):,} update{'s' * (len(one.updates) != 1)}"
 
 
 def _draw(axes: Axes, one: ClientTimeline) -> None:
@@ -65,7 +76,6 @@ def _draw(axes: Axes, one: ClientTimeline) -> None:
     axes.set_yticks([])
     axes.set_ylabel("clients")
     axes.spines["left"].set_color(CONTEXT)
-    axes.set_title(f"{one.algorithm}: {len(one.updates):,} update{'s' * (len(one.updates) != 1)}", fontsize=7, loc="left")
 
 
 def _training(job: Job) -> list[tuple[float, float]]:

@@ -49,7 +49,7 @@ demo: $(CORE)
 	    --note "default options: a demonstration, not a ranking"
 
 site: $(CORE)
-	$(BIN)/fedbench leaderboard suites $(notdir $(wildcard results/suites/*)) --speed results/asv --rivals results/whole-runs.json --changes results/changes.yaml \
+	$(BIN)/fedbench leaderboard suites $(notdir $(wildcard results/suites/*)) --speed results/asv --rivals results/whole-runs.json --changes results/changes.yaml --home results/home.yaml \
 	    $(if $(wildcard results/submissions),--submissions results/submissions) \
 	    $(if $(wildcard results/papers),--papers results/papers) -o build/site
 

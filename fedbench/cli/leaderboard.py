@@ -58,16 +58,23 @@ def build_suites(
     printed: Annotated[
         Path | None, typer.Option("--papers", help="Folder of the committed records of the papers, for the pages of papers.")
     ] = None,
+    home: Annotated[
+        Path | None, typer.Option("--home", help="YAML file of a home page; the first suite is then findings.html.")
+    ] = None,
+    docs: Annotated[
+        Path | None, typer.Option("--docs", help="Folder of the built documentation, which becomes docs/ of the site.")
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the site.")] = Path("leaderboard"),
 ) -> None:
     """Write the site of suites from their archives.
 
-    Open its index.html, the page of the first suite; it needs no network. The pages show which
+    Open its index.html: the home page, or the page of the first suite. It needs no network. The pages show which
     algorithm costs least at every point with as many clients at work, and which others may be as
     cheap. They also show what `suite illustrate` has written beside an archive.
     """
     from fedbench.bench import report, table
-    from fedbench.leaderboard import of_suite, write  # the other verbs start faster without it
+    from fedbench.leaderboard import documentation, of_suite, write  # the other verbs start faster without it
+    from fedbench.leaderboard import home as home_page
     from fedbench.leaderboard.pages import changes, speed
     from fedbench.suites import illustrations
     from fedbench.suites.findings.document import document
@@ -80,6 +87,7 @@ def build_suites(
         timed["rivals"] = table.document(*report.load(beside))
     logged = changes.read(log) if log is not None else ()
     papers = _papers(printed) if printed is not None else []
+    manual = documentation.read(docs) if docs is not None else None
     documents = []
     results = [load(suites.load(suite), folder, archives) for suite in several]
     for number, (suite, found) in enumerate(zip(several, results, strict=True)):
@@ -91,7 +99,10 @@ def build_suites(
         next_one = results[number + 1 : number + 2]
         documents.append(of_suite(document(found, reference_for(found, references), next_one), runs, shown))
     submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ([], [])
-    page = write([*documents, *theirs], output, asv=timed, changed=logged, submitted=submitted, papers=papers)
+    first = home_page.read(home, documents) if home is not None else None
+    page = write(
+        [*documents, *theirs], output, asv=timed, changed=logged, submitted=submitted, papers=papers, home=first, docs=manual
+    )
     said = f", {len(papers)} papers" if papers else ""
     say(f"{len(documents)} suites, {len(submitted)} submissions{said} -> {page}")
 

@@ -28,23 +28,30 @@ class Cell:
 
 @dataclass(frozen=True)
 class Decisions:
-    """The table: its columns, and its cells by point."""
+    """The table: its columns, of which the first `timed` are by virtual time, and its cells by
+    point."""
 
     columns: tuple[str, ...]
+    timed: int
     rows: tuple[tuple[Mapping[str, Any], tuple[Cell, ...]], ...]
 
 
 def decisions(document: Mapping[str, Any], kind: str) -> Decisions | None:
     """Returns the table of a kind of options, with the systems in which rows are compared. None if
     there is no such system."""
-    compared = [one for one in systems(document, kind) if _is_compared(document, kind, one)]
-    if not compared:
+    found = compared(document, kind)
+    if not found:
         return None
-    columns = [(system, "seconds") for system in compared] + [(compared[0], axis) for axis in AXES]
+    columns = [(system, "seconds") for system in found] + [(found[0], axis) for axis in AXES]
     heads = [system if axis == "seconds" else f"{AXES[axis]}, {system}" for system, axis in columns]
     points = [point for point in document["points"] if groups_at(document, kind, point["name"])]
     rows = [(point, tuple(_cell(document, kind, point["name"], *column) for column in columns)) for point in points]
-    return Decisions(tuple(heads), tuple(rows))
+    return Decisions(tuple(heads), len(found), tuple(rows))
+
+
+def compared(document: Mapping[str, Any], kind: str) -> list[str]:
+    """Returns the systems in which algorithms are compared at some point."""
+    return [one for one in systems(document, kind) if _is_compared(document, kind, one)]
 
 
 def _is_compared(document: Mapping[str, Any], kind: str, system: str) -> bool:
@@ -63,10 +70,11 @@ def _cell(document: Mapping[str, Any], kind: str, point: str, system: str, axis:
     if found["leader"] is None:
         return Cell("", "", (), "no target" if group["targets"] else "no verdict")
     others = [row for row in found["best"] if row != found["leader"]]
-    shown = tuple((row, formats.ratio(regret)[0]) for row in others[:MOST] if (regret := _regret(board[row], axis)))
+    shown = tuple((row, formats.ratio(regret)[0]) for row in others[:MOST] if (regret := regret_on(board[row], axis)))
     more = f"{len(others) - MOST} more" if len(others) > MOST else ""
     return Cell(found["leader"], formats.cost(board[found["leader"]], axis), shown, more)
 
 
-def _regret(row: Mapping[str, Any], axis: str) -> Any:
+def regret_on(row: Mapping[str, Any], axis: str) -> Any:
+    """Returns the regret of a row of a board on an axis; None without one."""
     return row["regret"] if axis == "seconds" else row["axes"][axis]["regret"]

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
+from fedbench.leaderboard.home_form import HomeForm
 from fedbench.leaderboard.paper_form import PaperForm
 from fedbench.leaderboard.section_form import AxisForm, Count, Names, Number, Part, Points, ScenarioForm, Slug, Text, Word
 
@@ -168,6 +169,15 @@ class _Group(Part):
     leaders: Annotated[dict[Word, Text | None], Field(max_length=10)]
 
 
+class _Average(Part):
+    label: Text
+    ratio: Ratio
+    worst: Positive
+    worst_at: Word
+    points: Count
+    is_bound: bool
+
+
 class _Profiles(Part):
     factors: Points
     shares: Annotated[dict[Word, dict[Text, Points]], Field(max_length=10)]
@@ -175,6 +185,9 @@ class _Profiles(Part):
 
 Kind = Literal["tuned", "default", "given"]
 Lines = Annotated[list[Text], Field(max_length=1000)]
+
+
+Averages = Annotated[dict[Text, Annotated[list[_Average], Field(max_length=10_000)]], Field(max_length=1000)]
 
 
 class _Document(Part):
@@ -191,6 +204,7 @@ class _Document(Part):
     algorithms: Annotated[list[_Entrant], Field(max_length=1000)]
     boards: dict[Kind, Annotated[dict[Text, Annotated[list[_Standing], Field(max_length=10_000)]], Field(max_length=1000)]]
     groups: dict[Kind, Annotated[dict[Text, Annotated[list[_Group], Field(max_length=1000)]], Field(max_length=1000)]]
+    averages: dict[Kind, Averages] = Field(default={})
     profiles: _Profiles
     absent: Annotated[dict[Text, Lines], Field(max_length=1000)]
     labels: Annotated[dict[Word, _Labels], Field(max_length=1000)]
@@ -240,20 +254,30 @@ class _Submission(Part):
     points: Count
 
 
+_Path = Annotated[str, Field(pattern=r"^[^/.\\][^/\\]*(/[^/.\\][^/\\]*)*$", max_length=500)]
+"""The path of a file in a folder. None of its parts begins with a dot, so it stays in the
+folder."""
+_Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
 class _Site(Part):
     documents: Annotated[list[Slug], Field(min_length=1, max_length=100)]
     speed: _Speed | None
     changes: Annotated[list[_Change], Field(max_length=10_000)]
     submissions: Annotated[list[_Submission], Field(max_length=10_000)]
     papers: Annotated[list[Slug], Field(max_length=100)]
+    home: HomeForm | None = None
+    docs: dict[_Path, _Sum] = Field(default={}, max_length=10_000)
 
 
 class _Files(RootModel[Annotated[list[Word], Field(max_length=1_000_000)]]):
     model_config = ConfigDict(strict=True)
 
 
-Form = Literal["document", "site", "paper", "files"]
-FORMS: dict[Form, type[BaseModel]] = {"document": _Document, "site": _Site, "paper": PaperForm, "files": _Files}
+Form = Literal["document", "site", "paper", "home", "files"]
+FORMS: dict[Form, type[BaseModel]] = {
+    "document": _Document, "site": _Site, "paper": PaperForm, "home": HomeForm, "files": _Files,
+}  # fmt: skip
 
 
 def problem(data: Any, form: Form) -> str:

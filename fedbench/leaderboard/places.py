@@ -8,7 +8,7 @@ from typing import Any
 
 PAGES = ("table", "compare", "algorithms", "rules", "papers", "speed", "submissions", "changes")
 """The pages that a site has once, in the order of the links to them."""
-RESERVED = frozenset({"index", *PAGES, "data", "assets", "site", "files"})
+RESERVED = frozenset({"index", *PAGES, "data", "assets", "site", "files", "findings", "docs"})
 """Names that no document may have, since the site uses them itself."""
 
 
@@ -37,16 +37,16 @@ def slugs(texts: Iterable[str]) -> dict[str, str]:
 
 
 class Places:
-    """The addresses of the pages of some documents. The overview of the first one is
-    `index.html`."""
+    """The addresses of the pages of some documents. `front` is that of the overview of the first
+    one."""
 
-    def __init__(self, documents: Sequence[Mapping[str, Any]]) -> None:
-        self._first = documents[0]["name"]
+    def __init__(self, documents: Sequence[Mapping[str, Any]], front: str = "index.html") -> None:
+        self._first, self._front = documents[0]["name"], front
         self._labels = slugs(sorted({one["label"] for document in documents for one in document["algorithms"]}))
         self._points = {document["name"]: slugs(point["name"] for point in document["points"]) for document in documents}
 
     def overview(self, name: str) -> str:
-        return "index.html" if name == self._first else f"{name}.html"
+        return self._front if name == self._first else f"{name}.html"
 
     def scenario(self, name: str, point: str) -> str:
         return f"{name}/{self._points[name][point]}.html"

@@ -1,12 +1,14 @@
 """Writes and checks a site: pages, their style and scripts, and the data from which they are made,
 in one folder.
 
-index.html, NAME.html      overviews                     data/NAME.json, .csv   the documents, and their rows as a table
+index.html                 the home page, if it is given, or the first overview
+findings.html, NAME.html   overviews                     data/NAME.json, .csv   the documents, and their rows as a table
 NAME/POINT.html            a scenario                    data/rows.js           all rows, as the table reads them
 NAME/POINT/ROW.html        a row with its records        data/curves            the curves of a point, as the comparison reads them
-algorithms/LABEL.html      an algorithm                  data/site.json         which documents and papers, speed, changes, submissions
+algorithms/LABEL.html      an algorithm                  data/site.json         which documents and papers, speed, changes, home, ..
 papers/KEY.html            a paper                       data/papers/KEY.json   what is said of it
 assets/                    style and scripts             data/files.json        all of these files
+docs/                      the documentation, as it was built
 table.html, compare.html, algorithms.html, rules.html, papers.html, speed.html, submissions.html, changes.html
 """
 
@@ -25,14 +27,27 @@ from jinja2 import TemplateError
 from fedbench import plain_files
 from fedbench.analysis.axes import SECONDS, Axis
 from fedbench.errors import RecordError, UsageError
-from fedbench.leaderboard import browse
+from fedbench.leaderboard import browse, documentation
 from fedbench.leaderboard.document import SCHEMA, of_records, rows_at
 from fedbench.leaderboard.flat import as_csv
 from fedbench.leaderboard.form import Form, problem
-from fedbench.leaderboard.pages import algorithm, changes, overview, paper, record, rules, scenario, speed, submissions, table
+from fedbench.leaderboard.pages import (
+    algorithm,
+    changes,
+    home,
+    overview,
+    paper,
+    record,
+    rules,
+    scenario,
+    speed,
+    submissions,
+    table,
+)
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.papers import index as index_of_papers
 from fedbench.leaderboard.places import RESERVED, slug
+from fedbench.leaderboard.ways import HOME
 
 if TYPE_CHECKING:
     from fedbench.results.record import Record
@@ -74,6 +89,8 @@ def write(
     changed: Sequence[Mapping[str, Any]] = (),
     submitted: Sequence[Mapping[str, Any]] = (),
     papers: Sequence[Mapping[str, Any]] = (),
+    home: Mapping[str, Any] | None = None,
+    docs: Mapping[str, bytes] | None = None,
 ) -> Path:
     """Writes the site of some documents, and returns the path of its `index.html`.
 
@@ -88,6 +105,8 @@ def write(
         submitted: what others handed in, see `pages.submissions`. If a submission has rows, they
             are in one of the documents.
         papers: the documents of papers, see `paper_form`.
+        home: what the home page shows, see `home`. Then the first overview is `findings.html`.
+        docs: the files of the documentation, see `documentation`.
 
     Raises:
         UsageError: a name is reserved, malformed or there twice; a document has another form; or
@@ -100,7 +119,7 @@ def write(
             f"leaderboard: expected names of lower case letters, digits and hyphens, each once, none of {taken}; got {told}"
         )
     content = {"schema": SCHEMA, "documents": names, "speed": asv, "changes": list(changed), "submissions": list(submitted)}
-    content["papers"] = [one["key"] for one in papers]
+    content |= {"papers": [one["key"] for one in papers], "home": home, "docs": documentation.sums(docs or {})}
     texts = {CONTENT: _json(content)} | {f"data/{one['name']}.json": _json(one) for one in documents}
     texts |= {f"data/papers/{one['key']}.json": _json(one) for one in papers}
     data = {name: json.loads(text) for name, text in texts.items()}
@@ -111,11 +130,12 @@ def write(
     folder = Path(out)
     try:
         earlier = _files_in(folder)
-        made = {**texts, **dict(_made(_site(data)))}
-        made[FILES] = _json(sorted([*made, FILES]))
-        for name, text in made.items():
+        made = {name: text.encode() for name, text in [*texts.items(), *_made(_site(data))]}
+        made |= {f"{documentation.FOLDER}/{name}": found for name, found in (docs or {}).items()}
+        made[FILES] = _json(sorted([*made, FILES])).encode()
+        for name, found in made.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            _replace(folder / name, text)
+            _replace(folder / name, found)
         for name in earlier - set(made):
             (folder / name).unlink(missing_ok=True)
     except UnicodeEncodeError as error:
@@ -156,9 +176,11 @@ def check(out: str | Path) -> list[str]:
         made = dict(_made(_site(data)))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, TemplateError) as error:
         return [f"{folder / 'data'}: not what a leaderboard is made from ({type(error).__name__}: {error})"]
-    made[FILES] = _json(sorted([*data, *made, FILES]))
-    foreign = sorted({file.relative_to(folder).as_posix() for file in folder.rglob("*.html")} - set(made))
+    copied = {f"{documentation.FOLDER}/{name}" for name in content.get("docs", ())}
+    made[FILES] = _json(sorted([*data, *made, *copied, FILES]))
+    foreign = sorted({file.relative_to(folder).as_posix() for file in folder.rglob("*.html")} - set(made) - copied)
     wrong_files = [wrong for name, text in made.items() if (wrong := _difference(folder / name, text))]
+    wrong_files += documentation.problems(folder, content.get("docs", {}))
     return [*wrong_files, *(f"{folder / name}: a page that the data do not give" for name in foreign)]
 
 
@@ -176,6 +198,8 @@ def _site(data: Mapping[str, Any]) -> Site:
         content["changes"],
         content["submissions"],
         [data[f"data/papers/{key}.json"] for key in content["papers"]],
+        content.get("home"),
+        content.get("docs", {}),
     )
 
 
@@ -212,6 +236,8 @@ def _made(site: Site) -> Iterator[tuple[str, str]]:
 def _of_its_own(site: Site) -> Iterator[tuple[str, str]]:
     """Yields the pages that a site has once, and those of the papers. A page is left out if the
     site has nothing that it shows."""
+    if site.home:
+        yield HOME, home.render(site, site.home)
     yield "algorithms.html", algorithm.index(site)
     yield "table.html", table.render(site)
     yield "compare.html", table.compare(site)
@@ -241,11 +267,11 @@ def _files_in(folder: Path) -> set[str]:
     return {name for name in names if not Path(name).is_absolute() and ".." not in Path(name).parts}
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, content: bytes) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         Path(temporary).chmod(0o644)
         os.replace(temporary, path)
     except BaseException:

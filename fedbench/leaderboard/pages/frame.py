@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from fedbench.leaderboard import formats, verdicts
 from fedbench.leaderboard.places import PAGES, Places
+from fedbench.leaderboard.ways import FRONT, HOME, Ways, ways
 
 MARKDOWN = MarkdownIt("commonmark", {"html": False})
 """Makes HTML of Markdown. Tags in the text are shown as they stand."""
@@ -27,11 +28,13 @@ class Site:
     """What a site is made from. A page is left out if there is nothing for it.
 
     Attributes:
-        documents: those of suites and stores. The first one is the front page.
+        documents: those of suites and stores. The first one is the front page of the findings.
         speed: the speed of fedbench itself, commit by commit, see `speed`.
         changes: what changed, the oldest first.
         submissions: what others handed in.
         papers: the documents of papers whose printed numbers were made again.
+        home: what the home page shows, see `home`. Without it the first overview is `index.html`.
+        docs: the SHA-256 of every file of the documentation, by its path in the folder `docs`.
         places: the addresses of the pages, which follow from the documents.
     """
 
@@ -40,26 +43,29 @@ class Site:
     changes: Sequence[Mapping[str, Any]] = ()
     submissions: Sequence[Mapping[str, Any]] = ()
     papers: Sequence[Mapping[str, Any]] = ()
+    home: Mapping[str, Any] | None = None
+    docs: Mapping[str, str] = field(default_factory=dict)
     places: Places = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "places", Places(self.documents))
+        object.__setattr__(self, "places", Places(self.documents, FRONT if self.home else HOME))
 
     def page(self, template: str, address: str, **context: Any) -> str:
         """Returns the page of a template for an address. `context` goes to the template."""
-        root = "../" * address.count("/")
-        return (
-            environment().get_template(template).render(root=root, here=address, ways=self._ways(), places=self.places, **context)
+        template_of = environment().get_template(template)
+        return template_of.render(
+            root="../" * address.count("/"), here=address, ways=self._ways(address), places=self.places, **context
         )
 
-    def _ways(self) -> list[tuple[str, str]]:
-        """Returns the titles and addresses of the pages to which every page links."""
+    def _ways(self, address: str) -> Ways:
+        """Returns the links at the top of a page. Documents of submissions have none."""
         handed_in = {one["document"] for one in self.submissions}
         names = [document["name"] for document in self.documents if document["name"] not in handed_in]
-        titles = ["Overview"] if len(names) == 1 else names
-        ways = [(title, self.places.overview(name)) for title, name in zip(titles, names, strict=True)]
+        overviews = {name: self.places.overview(name) for name in names} if len(names) > 1 else {}
         is_shown = {"papers": self.papers, "speed": self.speed, "submissions": self.submissions, "changes": self.changes}
-        return ways + [(page.title(), f"{page}.html") for page in PAGES if is_shown.get(page, True)]
+        pages = [page for page in PAGES if is_shown.get(page, True)]
+        front = self.places.overview(self.documents[0]["name"])
+        return ways(address, front, overviews, pages, has_docs=bool(self.docs))
 
 
 @functools.cache

@@ -7,12 +7,17 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fedbench.leaderboard import standings
 from fedbench.leaderboard.decisions import decisions
 from fedbench.leaderboard.document import TITLES
 from fedbench.leaderboard.heatmap import heat
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.scenario import parts, remarks
 from fedbench.leaderboard.pictures.profiles import pictures
+from fedbench.leaderboard.pictures.standings import pictures as drawn
+
+BASELINE = "fedavg"
+"""The algorithm that readers know, which is shown beside the best ones."""
 
 
 def render(site: Site, document: Mapping[str, Any]) -> str:
@@ -22,6 +27,7 @@ def render(site: Site, document: Mapping[str, Any]) -> str:
     axes = [(axis, len(list(several))) for axis, several in itertools.groupby(points, key=lambda point: point["axis"])]
     boards = [(kind, TITLES[kind], heat(document, kind)) for kind in document["kinds"] if document["boards"][kind]]
     labels = list(dict.fromkeys(line.label for _, _, found in boards[:1] for system in found for line in system.lines))
+    panels = standings.panels(document, boards[0][0], BASELINE) if boards and len(points) > 1 else []
     return site.page(
         "overview.html",
         site.places.overview(document["name"]),
@@ -34,6 +40,10 @@ def render(site: Site, document: Mapping[str, Any]) -> str:
         boards_kind=boards[0][0] if boards else "",
         boards_title=boards[0][1] if boards else "",
         decided=decisions(document, boards[0][0]) if boards and len(points) > 1 else None,
+        sentence=standings.sentence(panels),
+        headline=standings.headline(panels),
+        panels=drawn(panels),
+        baseline=BASELINE,
         profiles=pictures(document["profiles"], boards[0][0], labels) if boards else [],
         **remarks(list(_rows(document))),
         alone=parts(site, document, points[0]["name"]) if len(points) == 1 else [],

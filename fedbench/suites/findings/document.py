@@ -12,7 +12,7 @@ from fedbench import rules
 from fedbench.analysis import board_json
 from fedbench.analysis.board import times
 from fedbench.analysis.profiles import Reference, profile
-from fedbench.suites.findings import orders
+from fedbench.suites.findings import numbers, orders
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, of_point, short_lines
 
@@ -30,7 +30,9 @@ def document(results: Results, reference: Reference | None, others: Sequence[Res
 
     Rows are those of `analysis.board_json.rows`, groups those of `analysis.board_json.groups`.
     `profiles` has, for factors of the frozen reference times, the share of targets and seeds that a
-    row reaches within them.
+    row reaches within them. `averages` has, by kind of options and of group, what it costs to
+    always use one row: rows {label, ratio, worst, worst_at, points, is_bound}, see
+    `numbers.Always`.
     """
     suite = results.suite
     return {
@@ -56,6 +58,7 @@ def document(results: Results, reference: Reference | None, others: Sequence[Res
         "groups": {
             kind: {point: board_json.groups(found) for point, found in boards.items()} for kind, boards in results.boards.items()
         },
+        "averages": {kind: _averages(results, tuned=kind == "tuned") for kind, boards in results.boards.items() if boards},
         "profiles": _profiles(results, reference),
         "absent": results.absent,
     }
@@ -63,6 +66,28 @@ def document(results: Results, reference: Reference | None, others: Sequence[Res
 
 def _marks(results: Results, kind: str, point: str) -> dict[str, list[str]]:
     return {label: one.marks for (at, label), one in results.luck.items() if at == point} if kind == "tuned" else {}
+
+
+def _averages(results: Results, *, tuned: bool) -> Document:
+    """Returns what it costs to always use one row, by kind of group. A kind is left out if a point
+    has too few seeds for an interval."""
+    found = {kind: numbers.rankings(results, kind, tuned=tuned) for kind in results.systems}
+    known = {
+        kind: several for kind, several in found.items() if all(one.found and one.found.is_known for one in several.values())
+    }
+    averages = {kind: [_average(one) for one in numbers.always(several)] for kind, several in known.items()}
+    return {kind: rows for kind, rows in averages.items() if rows}
+
+
+def _average(one: numbers.Always) -> Document:
+    return {
+        "label": one.row,
+        "ratio": list(one.ratio),
+        "worst": one.worst,
+        "worst_at": one.worst_at,
+        "points": one.points,
+        "is_bound": one.is_bound,
+    }
 
 
 def _profiles(results: Results, reference: Reference | None) -> Document:

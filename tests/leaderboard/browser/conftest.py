@@ -12,11 +12,14 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 
 from fedbench.leaderboard import build, write
+from fedbench.leaderboard.home import read
 from fedbench.results.record import Record
 from tests.conftest import record
 from tests.leaderboard.papers import cell, made, table
 from tests.leaderboard.reading import HOSTILE
 from tests.leaderboard.suite import full
+from tests.leaderboard.test_home import folder as home_file
+from tests.leaderboard.test_standings import AVERAGES
 
 CHROMIUM = shutil.which("chromium")
 SCENARIOS = ("calm", "rough", "wild")
@@ -76,15 +79,19 @@ def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", name="suites")
 def _suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of two suites, with the pages of papers, speed and changes."""
+    """Of two suites, with a home page, documentation, and the pages of papers, speed and
+    changes."""
     folder = tmp_path_factory.mktemp("suites")
     cases = [{"name": "sum", "values": [2e-3, 1e-3]}]
     asv = {
         "machines": [{"label": "m", "cpu": "c", "commits": ["ab", "cd"], "days": ["2026-01-01", "2026-01-02"], "cases": cases}]
     }
+    documents = [full(record, averages=AVERAGES), full(record, "other")]
     write(
-        [full(record), full(record, "other")],
+        documents,
         folder,
+        home=read(home_file(tmp_path_factory.mktemp("home")), documents),
+        docs={"learn/index.html": b"<title>Learn</title>", "reference/index.html": b"<title>Reference</title>"},
         asv=asv,
         changed=[{"date": "2026-01-01", "text": "It began."}],
         papers=papers(),

@@ -11,10 +11,17 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.leaderboard.browser.conftest import Open
 
 PAGES = (
-    "index.html", "other.html", "table.html", "compare.html", "algorithms.html", "rules.html", "speed.html", "changes.html",
-    "made-up/calm.html", "made-up/calm/fast-tuned.html", "algorithms/fast.html", "papers.html", "papers/wu2021.html",
+    "index.html", "findings.html", "other.html", "table.html", "compare.html", "algorithms.html", "rules.html", "speed.html",
+    "changes.html", "made-up/calm.html", "made-up/calm/fast-tuned.html", "algorithms/fast.html", "papers.html", "papers/wu2021.html",
 )  # fmt: skip
-COLOURED = ("index.html", "table.html", "made-up/calm.html", "made-up/calm/fast-tuned.html", "papers/wu2021.html")
+COLOURED = (
+    "index.html",
+    "findings.html",
+    "table.html",
+    "made-up/calm.html",
+    "made-up/calm/fast-tuned.html",
+    "papers/wu2021.html",
+)
 """Where all colours are; the other pages have some of them."""
 COMPARED = "compare.html#rows=made-up%2Fcalm%2Ffast%2Ftuned+made-up%2Fcalm%2Fslow%2Ftuned"
 
@@ -35,6 +42,30 @@ def test_axe_finds_nothing_serious(visit: Open, suites: Path, address: str, sche
 def test_no_page_is_wider_than_the_screen(visit: Open, site: Path, address: str, width: int) -> None:
     page = visit(site, address, viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("address", ["index.html", "findings.html"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_home_and_findings_are_no_wider_than_the_screen(visit: Open, suites: Path, address: str, width: int) -> None:
+    page = visit(suites, address, viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    links = page.locator(".top a")
+    boxes = [link.bounding_box() for link in links.all()]
+    assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes), "no link of the header is hidden"
+
+
+def test_intervals_of_the_heat_map_are_shown_on_demand_without_scripts(visit: Open, suites: Path) -> None:
+    page = visit(suites, "findings.html", java_script_enabled=False)
+    interval = page.locator(".heat .interval").first
+    assert interval.is_hidden()
+    page.locator("label", has_text="Intervals").first.click()
+    assert interval.is_visible()
+
+
+def test_a_command_of_the_home_page_is_copied(visit: Open, suites: Path) -> None:
+    page = visit(suites, "index.html")
+    page.locator(".start .copy").first.click()
+    page.locator("#said", has_text="Copied: pip install .").wait_for(state="attached")
 
 
 @pytest.mark.parametrize("address", ["papers.html", "papers/wu2021.html", "papers/wang2025.html"])
@@ -74,7 +105,7 @@ def test_without_scripts(visit: Open, site: Path, address: str) -> None:
         assert page.get_by_text("This page needs JavaScript").is_visible()
         page.get_by_role("link", name="calm").click()
     elif address != "a-board/calm.html":
-        page.get_by_role("link", name="Overview").click()
+        page.get_by_role("link", name="Findings").click()
         page.get_by_role("link", name="calm").first.click()
     assert page.get_by_role("heading", name="calm", level=1).is_visible()
     row = page.locator(".results").get_by_role("row").filter(has=page.get_by_role("rowheader", name="fedavg"))

@@ -73,6 +73,19 @@ def test_what_algorithms_are() -> None:
     ]  # fmt: skip
 
 
+def test_what_it_costs_to_always_use_one_row() -> None:
+    (ten,) = document(results({"calm": {"fedavg": 8, "fedbuff": 4}, "rough": {"fedavg": 8, "fedbuff": 4}}, {}), None)[
+        "averages"
+    ].values()
+    first, second = ten["10 clients at work"]
+    assert (first["label"], first["ratio"][0], first["worst"], first["points"], first["is_bound"]) == ("fedbuff", 1, 1, 2, False)
+    value, low, high = second["ratio"]
+    assert low < value < high
+    assert second["worst"] == pytest.approx(value, rel=0.01), "both points are alike"
+    missed = document(results(TUNED, {}), None)["averages"]["tuned"]["10 clients at work"]
+    assert {row["label"]: row["is_bound"] for row in missed} == {"fedbuff": True, "fedavg": False}
+
+
 def test_profiles_are_against_the_frozen_reference() -> None:
     one = results(TUNED, {"calm": {"fedavg": 16}})
     found = document(one, reference_of(one))["profiles"]

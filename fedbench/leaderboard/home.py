@@ -1,0 +1,92 @@
+"""Reads what a home page shows: which questions it answers from which suite, and how to cite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fedbench import plain_files
+from fedbench.bibliography import entry
+from fedbench.errors import UsageError, nearest
+from fedbench.leaderboard.document import groups_at, systems
+from fedbench.leaderboard.form import problem
+
+SCHEMA = 1
+
+
+def read(file: Path, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns what a YAML file says of a home page, see `home_form`.
+
+    Args:
+        file: it has the keys schema, suite, baseline, questions and citation, which names a file in
+            the Citation File Format, relative to the file itself.
+        documents: those of the site, which have to answer the questions.
+
+    Raises:
+        UsageError: a file is missing or has another form, or a question has no answer.
+    """
+    given = plain_files.mapping(file, "home")
+    if given.pop("schema", None) != SCHEMA:
+        raise UsageError(f"home {file}: expected schema: {SCHEMA} as the first line")
+    citation = given.pop("citation", None)
+    if not isinstance(citation, str):
+        raise UsageError(f"home {file}: citation: expected the name of a file such as CITATION.cff, got {citation!r:.60}")
+    questions = given.get("questions")
+    if isinstance(questions, list):
+        given["questions"] = [{"axis": "seconds", **one} if isinstance(one, dict) else one for one in questions]
+    home: dict[str, Any] = {**given, **cited(file.parent / citation)}
+    if wrong := problem(home, "home"):
+        raise UsageError(f"home {file}: {wrong}")
+    _check(home, documents, file)
+    return home
+
+
+def cited(file: Path) -> dict[str, str]:
+    """Returns the BibTeX entry, the licence and the address of the source code that a file in the
+    Citation File Format names. UsageError if it lacks the title, the authors, the date or the
+    licence."""
+    given = plain_files.mapping(file, "citation")
+    date, authors = str(given.get("date-released", "")), given.get("authors")
+    for key in ("title", "authors", "date-released", "license"):
+        if not given.get(key):
+            raise UsageError(f"citation {file}: {key}: expected a value, got none")
+    if not isinstance(authors, list) or not all(isinstance(one, dict) for one in authors):
+        raise UsageError(f"citation {file}: authors: expected a list of people or entities, got {authors!r:.60}")
+    source = str(given.get("repository-code", ""))
+    fields = {
+        "author": " and ".join(_name(one) for one in authors),
+        "title": f"{{{given['title']}}}",
+        "version": str(given.get("version", "")),
+        "year": date[:4],
+        "url": source,
+    }
+    bibtex = entry("software", "fedbench", {name: text for name, text in fields.items() if text})
+    return {"bibtex": bibtex, "licence": str(given["license"]), "source": source}
+
+
+def _name(author: Mapping[str, Any]) -> str:
+    """Returns a person as BibTeX has it, or an entity in braces, which keep it whole."""
+    names = [str(author[key]) for key in ("family-names", "given-names") if author.get(key)]
+    return ", ".join(names) if names else f"{{{author.get('name', '')}}}"
+
+
+def _check(home: Mapping[str, Any], documents: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """Raises UsageError if a question has no answer in the documents."""
+
+    def known(key: str, value: str, names: Sequence[str]) -> None:
+        if value not in names:
+            raise UsageError(f"home {file}: {key}: unknown name {value!r}{nearest(value, names)}")
+
+    known("suite", home["suite"], [one["name"] for one in documents])
+    document = next(one for one in documents if one["name"] == home["suite"])
+    kind = document["kinds"][0]
+    known("baseline", home["baseline"], [one["label"] for one in document["algorithms"]])
+    for number, one in enumerate(home["questions"], start=1):
+        where = f"question {number}"
+        known(f"{where}: point", one["point"], [point["name"] for point in document["points"]])
+        known(f"{where}: system", one["system"], systems(document, kind))
+        groups = [group for group in groups_at(document, kind, one["point"]) if group["kind"] == one["system"]]
+        if not any(group["axes"][one["axis"]]["best"] for group in groups):
+            what = f"{one['point']}, {one['system']}, {one['axis']}"
+            raise UsageError(f"home {file}: {where}: expected a board with a set of the best, got none at {what}")

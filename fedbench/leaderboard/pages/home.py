@@ -1,0 +1,131 @@
+"""Makes the home page: what fedbench is, what the published runs show at a glance, three answers,
+and how to start and to cite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from fedbench.leaderboard import formats, standings
+from fedbench.leaderboard.decisions import regret_on
+from fedbench.leaderboard.document import board_at, groups_at
+from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pictures.bars import bar
+from fedbench.leaderboard.pictures.standings import pictures
+from fedbench.leaderboard.ways import HOME, LEARN
+
+COMMANDS = (
+    ("Run", "fedbench run digits-demo -a fedavg -a fedbuff --seeds 3"),
+    ("Compare", "fedbench leaderboard build"),
+)
+"""What a visitor may paste after the installation."""
+MOST = 4  # algorithms of a set that an answer names
+TIMES = {"seconds": "as long", "gradient_evaluations": "as many gradients", "bytes": "as many bytes"}
+VERBS = {"seconds": "takes", "gradient_evaluations": "computes", "bytes": "sends"}
+COSTS = {"seconds": "time", "gradient_evaluations": "gradients", "bytes": "bytes"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """An algorithm of an answer. `cost` is that of the first one, and of every other one its ratio
+    to the first, with its interval. `bar` is the picture of the ratio."""
+
+    label: str
+    is_best: bool
+    cost: str
+    interval: str
+    bar: Markup
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a question. `words` is Markdown; `more` is the number of algorithms of the set
+    of the best that are not among the rows."""
+
+    question: str
+    point: Mapping[str, Any]
+    system: str
+    cost: str
+    words: str
+    rows: tuple[Row, ...]
+    more: int
+
+
+def render(site: Site, home: Mapping[str, Any]) -> str:
+    """Returns the home page."""
+    document = {one["name"]: one for one in site.documents}[home["suite"]]
+    kind = document["kinds"][0]
+    panels = standings.panels(document, kind, home["baseline"])
+    return site.page(
+        "home.html",
+        HOME,
+        home=home,
+        document=document,
+        commands=[("Install", f"pip install git+{home['source']}" if home["source"] else "pip install ."), *COMMANDS],
+        runs=sum(one["suite"]["runs"] for one in site.documents if one["suite"]),
+        papers=len(site.papers),
+        learn=LEARN if site.docs else "",
+        headline=standings.headline(panels),
+        sentence=standings.sentence(panels, "under", "kinds of heterogeneity"),
+        always=always(document, kind, panels),
+        panels=pictures(panels),
+        answers=[answer(document, kind, home["baseline"], one) for one in home["questions"]],
+    )
+
+
+def always(document: Mapping[str, Any], kind: str, panels: Sequence[standings.Panel]) -> str:
+    """Returns in Markdown what it costs to always use the algorithm with the smallest average of
+    the first panel; empty without one."""
+    rows = document.get("averages", {}).get(kind, {}).get(panels[0].system, ()) if panels else ()
+    if not rows:
+        return ""
+    best = min(rows, key=lambda row: row["ratio"][0])
+    ratio, interval = formats.ratio(best["ratio"])
+    least = "at least " if best["is_bound"] else ""
+    return (
+        f"With {panels[0].system}, always using `{best['label']}` costs {least}{ratio} times {interval} as much as the best of each "
+        f"point on average, and {best['worst']:.2f} times at worst."
+    )
+
+
+def answer(document: Mapping[str, Any], kind: str, baseline: str, asked: Mapping[str, str]) -> Answer:
+    """Returns the answer to a question: the set of the best, the next algorithm, and the
+    baseline."""
+    axis = asked["axis"]
+    point = {one["name"]: one for one in document["points"]}[asked["point"]]
+    board = board_at(document, kind, point["name"])
+    group = {one["kind"]: one for one in groups_at(document, kind, point["name"])}[asked["system"]]
+    regrets = {label: regret for label in group["rows"] if (regret := regret_on(board[label], axis))}
+    order = sorted(regrets, key=lambda label: (regrets[label][0], label))
+    best = [label for label in order if label in group["axes"][axis]["best"]]
+    others = [label for label in order if label not in best]
+    shown = [*best[:MOST], *(label for label in others if label in (others[0], baseline))]
+    return Answer(
+        asked["question"],
+        point,
+        asked["system"],
+        COSTS[axis],
+        _words(best, baseline if baseline in others else (others or [""])[0], regrets, axis),
+        tuple(_row(board[label], axis, is_first=label == best[0], is_best=label in best) for label in shown),
+        max(0, len(best) - MOST),
+    )
+
+
+def _row(row: Mapping[str, Any], axis: str, *, is_first: bool, is_best: bool) -> Row:
+    regret = regret_on(row, axis)
+    ratio, interval = (formats.cost(row, axis), "") if is_first else formats.ratio(regret)
+    return Row(row["label"], is_best, ratio, interval, bar({"regret": regret, "against": True}))
+
+
+def _words(best: Sequence[str], other: str, regrets: Mapping[str, Sequence[float | None]], axis: str) -> str:
+    """Returns in Markdown which algorithms are the best, and the ratio of another one."""
+    names = standings.listed([f"`{label}`" for label in best[:MOST]])
+    more = f" and {len(best) - MOST} more" if len(best) > MOST else ""
+    words = f"{names}{more} {'is the best' if len(best) == 1 else 'are the best, within the noise'}."
+    if not other:
+        return words
+    ratio, interval = formats.ratio(regrets[other])
+    return f"{words} `{other}` {VERBS[axis]} {ratio.replace('≥ ', 'at least ')} times {TIMES[axis]} {interval}."

@@ -180,6 +180,7 @@ class PaperForm(Strict):
     title: Text
     venue: Text
     link: Link
+    claim: Text
     rules: Annotated[Count, Field(ge=1)]
     counts: Annotated[dict[Kind, Annotated[dict[Verdict, Count], Field(max_length=10)]], Field(max_length=3)]
     stand_ins: Count

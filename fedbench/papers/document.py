@@ -46,6 +46,7 @@ def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -
         "title": found.title,
         "venue": found.venue,
         "link": found.link,
+        "claim": experiment.experiments(paper).claim,
         "rules": VERSION,
         "counts": counts_by_kind(verdicts),
         "stand_ins": sum(map(is_read_off_a_substitute, verdicts)),

@@ -124,9 +124,11 @@ class Figure(Part):
 
 
 class Experiments(Part):
-    """What is done about the tables of a paper, and which of its figures are drawn."""
+    """What a paper claims, in a sentence or two, what is done about its tables, and which of its
+    figures are drawn."""
 
     schema_version: Literal[1] = Field(alias="schema")
+    claim: Text
     tables: dict[str, Table]
     figures: tuple[Figure, ...] = ()
 

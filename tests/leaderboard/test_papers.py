@@ -20,7 +20,9 @@ from fedbench.leaderboard.pages import algorithm, paper, papers
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.verdicts import KINDS, MEASURED, ORDERS, SIGNS, TONES, WORDS
 from fedbench.papers import rules
+from fedbench.papers.cells import PAPERS
 from fedbench.papers.document import document
+from fedbench.papers.experiment import experiments
 from fedbench.results.record import Record
 from tests.leaderboard.papers import cell, first_table, made, table
 from tests.leaderboard.reading import HOSTILE, Page
@@ -192,19 +194,45 @@ def test_the_index_counts_and_gives_the_rules(site: Site) -> None:
 
 
 def test_kinds_of_numbers_are_never_added_up(site: Site) -> None:
-    """A bar of measured results, one of constants, none of rates; no count is over both."""
+    """A bar of measured results, a sentence on constants and rates; no count is over both."""
     two = Site(site.documents, papers=[made(), made("wang2025")])
     for page, times in ((papers.index(two), 2), (paper.render(two, two.papers[0]), 1)):
         head = page.partition("<header>")[2].partition("</header>")[0]
         said = words(head)
-        assert head.count('class="shares"') == 2
+        assert head.count('class="shares"') == 1
         assert f"Measured results {4 * times} of {6 * times} printed results were measured again" in said
-        assert f"Constants {40 * times} printed constants, looked up in the code {39 * times} = agrees {times} ≠ differs" in said
-        assert f"Rates of convergence {times} printed {times} ≤ consistent with the bound" in said
+        differ, rates = (
+            ("differs", "Of 1 printed rate of convergence, 1 is")
+            if times == 1
+            else ("differ", "All 2 printed rates of convergence are")
+        )
+        assert f"Of {40 * times} printed constants of configuration, {39 * times} agree and {times} {differ}." in said
+        assert f"{rates} consistent with the bound." in said
         assert f"{47 * times}" not in said
     assert "2 of those not run are run on a data set that stands in for the paper's; only orders are read off them." in words(
         papers.index(two)
     )
+
+
+def test_a_page_opens_with_what_came_out(site: Site) -> None:
+    said = words(paper.render(site, site.papers[0]).partition("</h1>")[2].partition("Measured results")[0])
+    assert said.endswith(
+        "A calibration removes a bias. 4 of 6 printed results were measured again: 1 is reproduced, 1 is close, 1 is not decided and "
+        "1 is contradicted. Of 40 printed constants of configuration, 39 agree and 1 differs. Of 1 printed rate of convergence, 1 is "
+        "consistent with the bound. Of 4 orders of two measured results, 1 is kept, 1 is undecided, 1 is kept once and 1 is broken "
+        "once. Of 1 order of results on data that stand in for the paper’s, 1 is broken."
+    )
+    nothing = made(counts={"runs": {"not run": 78}, "configuration": {"agrees": 112}}, orders={}, stand_in_orders={}, claim="C.")
+    assert papers.summary(nothing) == (
+        "C. None of 78 printed results were measured again. All 112 printed constants of configuration agree."
+    )
+
+
+def test_every_paper_has_a_claim() -> None:
+    for number in PAPERS:
+        claim = experiments(number).claim
+        assert claim.endswith(".")
+        assert 50 < len(claim) < 400, number
 
 
 def test_counts_of_one_kind() -> None:

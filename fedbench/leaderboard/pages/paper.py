@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from fedbench.leaderboard.pages.frame import Site
-from fedbench.leaderboard.pages.papers import ORDERED, kinds, stand_in
+from fedbench.leaderboard.pages.papers import ORDERED, kinds, stand_in, summary
 from fedbench.leaderboard.pages.scenario import bands
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.shares import shares
@@ -29,6 +29,7 @@ def render(site: Site, paper: Mapping[str, Any]) -> str:
         site.places.paper(paper["key"]),
         paper=paper,
         kinds=kinds(paper["counts"]),
+        summary=summary(paper),
         stand_in=stand_in(paper["stand_ins"]),
         orders=[(name, [word for word in ORDERS if paper[key].get(word)], paper[key]) for name, key in ORDERED],
         tables=[_table(table) for table in paper["tables"]],

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures.shares import shares
+from fedbench.leaderboard.standings import listed
 from fedbench.leaderboard.verdicts import KINDS, MEASURED, ORDERS
 
 RULES: Mapping[str, float] = {"version": 2, "low": 0.85, "high": 1.18, "points": 1.5, "fewest": 3, "factor": 1.2, "limit": 2}
@@ -32,7 +33,7 @@ def index(site: Site) -> str:
         papers=site.papers,
         tables=sum(len(paper["tables"]) for paper in site.papers),
         kinds=kinds(whole),
-        by_paper=[found for one in (of_kinds[0], *of_orders, *of_kinds[1:]) if (found := _by_paper(site, *one))["rows"]],
+        by_paper=[found for one in (of_kinds[0], *of_orders) if (found := _by_paper(site, *one))["rows"]],
         stand_in=stand_in(sum(paper["stand_ins"] for paper in site.papers)),
         rules=RULES,
     )
@@ -63,7 +64,8 @@ class Counted:
             shown.
         printed: how many numbers the papers print.
         measured: how many of them were measured again.
-        bar: their shares as a picture. Rates of convergence have none, since few are printed.
+        bar: the shares of measured results as a picture; empty for the other kinds.
+        sentence: the counts in words.
     """
 
     kind: str
@@ -72,6 +74,7 @@ class Counted:
     printed: int
     measured: int
     bar: Markup
+    sentence: str
 
 
 def kinds(counts: Mapping[str, Mapping[str, int]]) -> list[Counted]:
@@ -82,9 +85,58 @@ def kinds(counts: Mapping[str, Mapping[str, int]]) -> list[Counted]:
         known = counts.get(kind, {})
         measured = sum(known.get(word, 0) for word in MEASURED)
         mine: dict[str, int] = {word: known.get(word, 0) for word in words if known.get(word) or (measured and word in MEASURED)}
-        bar = Markup() if kind == "theory" else shares(mine)
-        found.append(Counted(kind, name, mine, sum(mine.values()), measured, bar))
+        printed, bar = sum(mine.values()), shares(mine) if kind == "runs" else Markup()
+        found.append(Counted(kind, name, mine, printed, measured, bar, _sentence(kind, mine, printed, measured)))
     return [one for one in found if one.printed]
+
+
+def _sentence(kind: str, counts: Mapping[str, int], printed: int, measured: int) -> str:
+    """Returns the counts of a kind in words."""
+    if kind == "configuration":
+        return _of(printed, "printed constant", counts, " of configuration")
+    if kind == "theory":
+        return _of(printed, "printed rate", counts, " of convergence")
+    if not measured:
+        return f"None of {_count(printed, 'printed result')} {_was(printed)} measured again."
+    told = _told({word: counts[word] for word in MEASURED if counts.get(word)})
+    return f"{measured} of {_count(printed, 'printed result')} {_was(measured)} measured again: {told}."
+
+
+def _of(whole: int, noun: str, counts: Mapping[str, int], more: str = "") -> str:
+    """Returns `All 20 printed rates agree.`, or `Of 20 printed rates, 3 agree and 17 are not
+    run.`"""
+    told = _told(counts)
+    if len(counts) == 1 and whole > 1:
+        return f"All {_count(whole, noun)}{more}{told.removeprefix(f'{whole}')}."
+    return f"Of {_count(whole, noun)}{more}, {told}."
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count != 1 else ''}"
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+VERBS = {"agrees": ("agrees", "agree"), "differs": ("differs", "differ")}
+"""The verdicts that are verbs. The others stand behind `is` and `are`."""
+
+
+def _told(counts: Mapping[str, int]) -> str:
+    """Returns counts as `3 are close, 1 agrees and 2 are not run`."""
+    forms = {word: VERBS.get(word, (f"is {word}", f"are {word}"))[count != 1] for word, count in counts.items() if count}
+    return listed([f"{counts[word]} {form}" for word, form in forms.items()])
+
+
+def summary(paper: Mapping[str, Any]) -> str:
+    """Returns what a paper claims, what of it was made again, and what came out."""
+    found = [paper["claim"], *(one.sentence for one in kinds(paper["counts"]))]
+    for key, what in (("orders", "two measured results"), ("stand_in_orders", "results on data that stand in for the paper’s")):
+        counts = {word: paper[key][word] for word in ORDERS if paper[key].get(word)}
+        if counts:
+            found.append(_of(sum(counts.values()), "order", counts, f" of {what}"))
+    return " ".join(filter(None, found))
 
 
 def stand_in(cells: int) -> str:

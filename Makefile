@@ -48,8 +48,9 @@ demo: $(CORE)
 	$(BIN)/fedbench leaderboard build --store demo/runs --output demo/leaderboard --title "fedbench demo" \
 	    --note "default options: a demonstration, not a ranking"
 
-site: $(CORE)
-	$(BIN)/fedbench leaderboard suites $(notdir $(wildcard results/suites/*)) --speed results/asv --rivals results/whole-runs.json --changes results/changes.yaml --home results/home.yaml \
+site: html
+	$(BIN)/fedbench leaderboard suites $(notdir $(wildcard results/suites/*)) --home results/home.yaml --docs build/docs \
+	    --speed results/asv --rivals results/whole-runs.json --changes results/changes.yaml \
 	    $(if $(wildcard results/submissions),--submissions results/submissions) \
 	    $(if $(wildcard results/papers),--papers results/papers) -o build/site
 

@@ -82,8 +82,8 @@ html_show_sourcelink = False
 html_show_sphinx = False
 html_copy_source = False
 html_theme_options = {
-    "navbar_start": ["site-name"],
-    "navbar_center": ["site-links"],
+    "navbar_start": ["site-name", "site-links"],
+    "navbar_center": [],
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button-field"],
     "secondary_sidebar_items": ["page-toc"],

@@ -147,48 +147,73 @@ def _accuracies(runs: Sequence[Record], where: Horizon) -> dict[int, float]:
     return {seed: value for seed, value in found.items() if value is not None}
 
 
-def sentences(one: Pairing, first: str, second: str) -> list[str]:
+@dataclass(frozen=True)
+class Finding:
+    """What a comparison shows, in words.
+
+    where: the point, and the target or the accuracy that it is about.
+    verdict: the result.
+    facts: the numbers behind it.
+    sentence: all of that in one line.
+    """
+
+    where: str
+    verdict: str
+    facts: tuple[str, ...]
+    sentence: str
+
+
+def findings(one: Pairing, first: str, second: str) -> list[Finding]:
     """Returns in words what a comparison shows. It never claims that there is no difference."""
-    told = []
+    found = []
     if one.groups[0] != one.groups[1]:
-        told.append(
-            f"{one.point}: no board has both: {first} has {one.groups[0].words}, {second} {one.groups[1].words}. They differ in "
-            "what they are given, so the cheaper one need not be the better algorithm."
-        )
+        has = (f"{first} has {one.groups[0].words}", f"{second} {one.groups[1].words}")
+        why = "They differ in what they are given, so the cheaper one need not be the better algorithm."
+        sentence = f"{one.point}: no board has both: {', '.join(has)}. {why}"
+        found.append(Finding(one.point, "no board has both", (*has, why), sentence))
     if not any(line.target is None for line in one.lines):
-        told.append(
-            f"{one.point}: no target gets a verdict, since one of the rows needs fewer than ten steps of the grid for each"
-        )
-    told += [_sentence(one.point, line, first, second) for line in one.lines]
+        verdict = "no target gets a verdict, since one of the rows needs fewer than ten steps of the grid for each"
+        found.append(Finding(one.point, verdict, (), f"{one.point}: {verdict}"))
+    found += [_finding(one.point, line, first, second) for line in one.lines]
     if one.accuracy is None:
-        told.append(f"{one.point}, accuracy: not compared ({one.left_out})")
+        where, verdict = f"{one.point}, accuracy", f"not compared ({one.left_out})"
+        found.append(Finding(where, verdict, (), f"{where}: {verdict}"))
     elif one.accuracy.mean is not None and one.at_seconds is not None:
-        half = one.accuracy.half_width
-        interval = f", {_points(one.accuracy.mean - half)} to {_points(one.accuracy.mean + half)}" if half is not None else ""
-        told.append(
-            f"{one.point}, accuracy at {one.at_seconds:g} s: {first} less {second} is {_points(one.accuracy.mean)} percentage "
-            f"points{interval} ({one.accuracy.n} seeds)"
-        )
-    return told
+        where, half = f"{one.point}, accuracy at {one.at_seconds:g} s", one.accuracy.half_width
+        verdict = f"{first} less {second} is {_points(one.accuracy.mean)} percentage points"
+        ends = f"{_points(one.accuracy.mean - half)} to {_points(one.accuracy.mean + half)}" if half is not None else ""
+        facts = (*([f"95 % interval: {ends}"] if ends else []), f"{one.accuracy.n} seeds")
+        sentence = f"{where}: {verdict}{f', {ends}' if ends else ''} ({one.accuracy.n} seeds)"
+        found.append(Finding(where, verdict, facts, sentence))
+    return found
+
+
+def sentences(one: Pairing, first: str, second: str) -> list[str]:
+    """Returns the sentences of `findings`."""
+    return [found.sentence for found in findings(one, first, second)]
 
 
 def _points(value: float) -> str:
     return f"{100 * value:+.2f}"
 
 
-def _sentence(point: str, line: Line, first: str, second: str) -> str:
+def _finding(point: str, line: Line, first: str, second: str) -> Finding:
     where = f"{point}, {'all targets' if line.target is None else f'{100 * line.target:g} %'}"
     if line.verdict == "neither":
-        return f"{where}: neither arrives"
-    sides = f"{first} {_cost(line.first)}, {second} {_cost(line.second)}"
+        return Finding(where, "neither arrives", (), f"{where}: neither arrives")
+    sides = (f"{first} {_cost(line.first)}", f"{second} {_cost(line.second)}")
+    both = f"{where}: {', '.join(sides)}"
     if line.seeds < LEAST_SEEDS:
-        return f"{where}: {sides}; {line.seeds} common seeds say nothing about a difference, at least {LEAST_SEEDS} do"
+        seeds = "1 common seed says" if line.seeds == 1 else f"{line.seeds} common seeds say"
+        verdict = f"{seeds} nothing about a difference, at least {LEAST_SEEDS} do"
+        return Finding(where, verdict, sides, f"{both}; {verdict}")
     ratio = f"{first} / {second} {line.ratio.sign or '='} {line.ratio.value:.2f} {line.ratio.interval}"
     if line.verdict == "open":
-        return f"{where}: {sides}; {ratio}; no verdict, the target is reached within ten steps of the grid"
-    cheaper = {"first": f"{first} costs less", "second": f"{second} costs less", "tied": "cannot be told apart"}[line.verdict]
-    together = f"; among all {line.pairs} pairs of the board {line.together.interval}" if line.pairs > 1 else ""
-    return f"{where}: {sides}: {cheaper}; {ratio}{together}"
+        verdict = "no verdict, the target is reached within ten steps of the grid"
+        return Finding(where, verdict, (*sides, ratio), f"{both}; {ratio}; {verdict}")
+    verdict = {"first": f"{first} costs less", "second": f"{second} costs less", "tied": "cannot be told apart"}[line.verdict]
+    together = [f"among all {line.pairs} pairs of the board {line.together.interval}"] if line.pairs > 1 else []
+    return Finding(where, verdict, (*sides, ratio, *together), "; ".join([f"{both}: {verdict}", ratio, *together]))
 
 
 def _cost(side: Side) -> str:

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from fedbench.analysis.best import Ratio
-from fedbench.analysis.pairing import Line, Pairing, pairing, sentences
+from fedbench.analysis.pairing import Finding, Line, Pairing, findings, pairing
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, JsonOption
-from fedbench.cli.output import print_json, say
+from fedbench.cli.output import UNLIMITED, columns_of, out, print_json, say
 from fedbench.cli.rows import KINDS, OptionsOption, PointsOption, RecordsOption, Source, SuiteOption
 from fedbench.errors import UsageError, nearest
 from fedbench.suites.compared import Compared
@@ -52,8 +52,18 @@ def command(
             for line in one.lines:
                 print_json(_as_json(one, line))
         else:
-            for text in sentences(one, first, second):
-                say(text)
+            for finding in findings(one, first, second):
+                _show(finding)
+
+
+def _show(found: Finding) -> None:
+    """Prints a finding: in a pipe as one sentence, on a terminal the verdict and below it the
+    numbers."""
+    if columns_of(out) == UNLIMITED:
+        say(found.sentence)
+        return
+    for line in (f"{found.where}: {found.verdict}", *(f"  {fact}" for fact in found.facts)):
+        say(line)
 
 
 def _parted(name: str, suite: str | None) -> tuple[str, str | None]:

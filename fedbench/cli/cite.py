@@ -28,7 +28,7 @@ def command(
     things: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[THING]...",
+            metavar="THING",
             help="Records, stores, archives, suites, scenarios or algorithms. Default: only fedbench.",
             autocompletion=completion.things,
         ),

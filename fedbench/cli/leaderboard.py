@@ -68,9 +68,9 @@ def build_suites(
 ) -> None:
     """Write the site of suites from their archives.
 
-    Open its index.html: the home page, or the page of the first suite. It needs no network. The pages show which
-    algorithm costs least at every point with as many clients at work, and which others may be as
-    cheap. They also show what `suite illustrate` has written beside an archive.
+    Open its index.html: the home page, or the page of the first suite. It needs no network. The
+    pages show which algorithm costs least at every point with as many clients at work, and which
+    others may be as cheap. They also show what `suite illustrate` has written beside an archive.
     """
     from fedbench.bench import report, table
     from fedbench.leaderboard import documentation, of_suite, write  # the other verbs start faster without it
@@ -130,9 +130,9 @@ def check(
 ) -> None:
     """Check a site with its data, or a submission.
 
-    A submission is a folder with submission.yaml. Nothing in it is executed, unless records of its
-    own algorithms are to be run again (--sample N --run-plugins). The exit code is 1 if the site
-    and its data do not belong together, or if the submission has faults.
+    A submission is a folder with submission.yaml. Nothing in it is executed, unless --run-plugins
+    lets --sample draw records of its own algorithms. The exit code is 1 if the site and its data do
+    not belong together, or if the submission has faults.
     """
     from fedbench.submissions.folder import is_submission
 

@@ -35,7 +35,7 @@ DrawOption = Annotated[int, typer.Option(help="Seed of the random draw.", min=0)
 
 SuitesArgument = Annotated[
     list[str],
-    typer.Argument(metavar="SUITE...", help="Suites: names, or .yaml files.", autocompletion=completion.suites),
+    typer.Argument(metavar="SUITE", help="Suites: names, or .yaml files.", autocompletion=completion.suites),
 ]
 FolderOption = Annotated[Path, typer.Option("--tuned-in", help="Folder of the tuned options.")]
 ReferencesOption = Annotated[

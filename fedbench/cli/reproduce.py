@@ -31,7 +31,7 @@ from fedbench.results.store import Store
 
 AddressArgument = Annotated[
     str | None,
-    typer.Argument(metavar="[PAPER[:TABLE]]", help="Paper or table, such as 001:T1 or wu2021:T1. Default: everything."),
+    typer.Argument(metavar="PAPER[:TABLE]", help="Paper or table, such as 001:T1 or wu2021:T1. Default: everything."),
 ]
 
 

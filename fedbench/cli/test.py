@@ -16,6 +16,8 @@ from fedbench.errors import UsageError, nearest
 from fedbench.proof.findings import Finding
 from fedbench.scenarios.load import names as scenario_names
 
+BEFORE = 24  # columns before what a check found
+
 
 def checks_of(name: str, model: str) -> tuple[str, Iterator[Finding]]:
     """Returns the kind of the thing that has this name, and an iterator that checks it.
@@ -63,7 +65,7 @@ def command(
             print_json({"name": name, "kind": kind, **dataclasses.asdict(finding)})
         else:
             detail = "the same mistake" if finding.status == "same" else finding.detail
-            say(f"{finding.status:<5} {finding.check:<17} {detail}")
+            say(f"{finding.status:<5} {finding.check:<17} {detail}", BEFORE)
     if not as_json:
         verdict = f"{broken} broken" if broken else "the contract is kept"
         say(f"{kind} {name}: {verdict}")

@@ -66,6 +66,7 @@ def test_every_verb_has_an_example_with_which_its_help_ends() -> None:
         assert "Example" in lines[-2]
         assert sum(line.lstrip().startswith("Example") for line in lines) == 1
         assert max(map(len, lines)) <= 80
+        assert [line for line in lines if line.endswith("-")] == [], "no option is broken at a hyphen"
         assert example.after in {"", *EXAMPLES}
     assert shown().rstrip().endswith(EXAMPLES["run"].line)
 

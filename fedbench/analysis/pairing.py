@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.best import Comparison, Ratio, compare
@@ -174,13 +174,19 @@ def findings(one: Pairing, first: str, second: str) -> list[Finding]:
     if not any(line.target is None for line in one.lines):
         verdict = "no target gets a verdict, since one of the rows needs fewer than ten steps of the grid for each"
         found.append(Finding(one.point, verdict, (), f"{one.point}: {verdict}"))
-    found += [_finding(one.point, line, first, second) for line in one.lines]
+    # A single target is all targets, and is shown once: the line of all also has the interval among all pairs.
+    lines = (
+        [replace(one.lines[0], target=one.lines[1].target)]
+        if [line.target is None for line in one.lines] == [True, False]
+        else list(one.lines)
+    )
+    found += [_finding(one.point, line, first, second) for line in lines]
     if one.accuracy is None:
         where, verdict = f"{one.point}, accuracy", f"not compared ({one.left_out})"
         found.append(Finding(where, verdict, (), f"{where}: {verdict}"))
     elif one.accuracy.mean is not None and one.at_seconds is not None:
         where, half = f"{one.point}, accuracy at {one.at_seconds:g} s", one.accuracy.half_width
-        verdict = f"{first} less {second} is {_points(one.accuracy.mean)} percentage points"
+        verdict = f"{first} minus {second} is {_points(one.accuracy.mean)} percentage points"
         ends = f"{_points(one.accuracy.mean - half)} to {_points(one.accuracy.mean + half)}" if half is not None else ""
         facts = (*([f"95 % interval: {ends}"] if ends else []), f"{one.accuracy.n} seeds")
         sentence = f"{where}: {verdict}{f', {ends}' if ends else ''} ({one.accuracy.n} seeds)"

@@ -75,10 +75,7 @@ def _parted(name: str, suite: str | None) -> tuple[str, str | None]:
 
 
 def _pairings(sides: list[Compared], names: tuple[str, ...], given: tuple[str, str]) -> list[Pairing]:
-    for side, name, told in zip(sides, names, given, strict=True):
-        known = sorted({label for rows in side.rows.values() for label in rows})
-        if name not in known:
-            raise UsageError(f"compare: {side.title} has no row {told!r}{nearest(name, known)}")
+    names = tuple(_label(side, name, told) for side, name, told in zip(sides, names, given, strict=True))
     found = []
     for point in sides[0].rows:
         rows = [side.rows.get(point, {}) for side in sides]
@@ -91,6 +88,14 @@ def _pairings(sides: list[Compared], names: tuple[str, ...], given: tuple[str, s
     if not any(one.lines for one in found):
         raise UsageError("compare: no scenario that both were run on has a target")
     return found
+
+
+def _label(side: Compared, name: str, told: str) -> str:
+    try:
+        return side.label(name)
+    except UsageError:
+        known = sorted({label for rows in side.rows.values() for label in rows})
+        raise UsageError(f"compare: {side.title} has no row {told!r}{nearest(name, known)}") from None
 
 
 def _as_json(one: Pairing, line: Line) -> dict[str, Any]:

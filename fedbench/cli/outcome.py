@@ -44,7 +44,7 @@ def print_outcome(records: Records, store: Path) -> None:
 
 def _title(one: ScenarioSummary) -> str:
     """Returns the name of a scenario and all settings that tell it from others of the name."""
-    return f"{one.name} with {', '.join(one.settings)}" if one.settings else one.name
+    return one.full_name
 
 
 def _lines(row: Row, targets: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:

@@ -27,11 +27,10 @@ def test_the_answer_is_that_of_the_board() -> None:
     assert (line.target, line.verdict, line.pairs) == (None, "second", 3)
     assert line.ratio == found.ranking(TEN).pair("fedavg", "fedprox")
     assert line.together.low < line.ratio.low < line.ratio.value < line.ratio.high < line.together.high
-    (text, of_target, accuracy) = sentences(one, "A", "B")
-    assert text.startswith("demo, all targets: A 8.47 s, B 4.47 s: B costs less; A / B = 1.90 [1.")
+    (text, accuracy) = sentences(one, "A", "B")  # the only target is all targets
+    assert text.startswith("demo, 80 %: A 8.47 s, B 4.47 s: B costs less; A / B = 1.90 [1.")
     assert "; among all 3 pairs of the board [1." in text
-    assert of_target.startswith("demo, 80 %: A 8.47 s")
-    assert accuracy.startswith("demo, accuracy at 20 s: A less B is +0.00 percentage points, +0.00 to +0.00 (10 seeds)")
+    assert accuracy.startswith("demo, accuracy at 20 s: A minus B is +0.00 percentage points, +0.00 to +0.00 (10 seeds)")
 
 
 def test_a_tie_is_never_no_difference() -> None:
@@ -50,7 +49,7 @@ def test_misses_are_told_as_bounds() -> None:
     text = sentences(one, "A", "B")[0]
     assert "B ≥ 9.26 s with 1 of 10 missing: A costs less; A / B ≤ 0.59 [0.00, 0." in text
     never, _ = compared({"fedavg": row("fedavg", None), "fedprox": row("fedprox", None)}, "fedavg", "fedprox")
-    assert sentences(never, "A", "B")[0] == "demo, all targets: neither arrives"
+    assert sentences(never, "A", "B")[0] == "demo, 80 %: neither arrives"
 
 
 def test_rows_of_two_systems_are_told_as_that() -> None:

@@ -3,7 +3,7 @@ Usage: python -m tests.house.pages [--fix] docs/learn/get-started.md ..
 
     ```console              lines with `$ ` are run by bash; what follows is what they print, `...` stands for anything
     ```python               is run as a script; a ```text block right below is what it prints
-    :caption: mine.py       the block is written into this file, and not run
+    # mine.py               as the first line: the block is written into this file, and not run
     ```yaml                 must have known keys of a scenario
     ```text, ```cpp, ..     is not run
     ```sh                   cannot be run here, see NOT_HERE
@@ -25,15 +25,18 @@ from pathlib import Path
 
 import yaml
 
+from fedbench.cli.layout import wrapped
 from fedbench.scenarios.schema import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^ *```(\{code-block\} )?(\w+)\n((?::\w+: [^\n]*\n)*)\n?(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# ([\w.-]+\.(?:py|yaml))\n")
 VARYING = re.compile(
     r"(?<=\()\d+\.\d(?= s\)$)|(?<=^wall s )\s*[\d.]+|(?<=^peak mb )\s*[\d.]+|(?<=commit )[0-9a-f]{12}|\d\.\d\.\d\.dev\d+",
     re.MULTILINE,
 )
 """What differs from run to run: seconds of a clock, memory, and the version of fedbench itself."""
+WIDTH = 100  # columns of what a page shows
 KINDS = {"console", "python", "yaml", "text", "cpp", "sh"}
 NOT_HERE = {
     "README.md": "installs",
@@ -43,10 +46,12 @@ NOT_HERE = {
     "docs/submissions.md": "takes hours, and tests hand in a smaller suite",
     "docs/versions.md": "installs",
     "docs/learn/get-started.md": "installs",
-    "docs/learn/review-a-claim.md": "needs a clone",
+    "docs/learn/review-a-claim.md": "needs the folder of somebody",
     "docs/learn/speed.md": "takes minutes, and other libraries",
 }
 """Pages with blocks of the kind sh, and why these are not run."""
+IN_CLONE = {"docs/learn/review-a-claim.md"}
+"""Pages whose code runs in the repository, where it only reads."""
 KEYS = {field.alias or name for name, field in Scenario.model_fields.items()} | {"extends"}
 
 
@@ -79,26 +84,29 @@ class Said:
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a page. ValueError names one of an unknown kind."""
     for found in BLOCK.finditer(text):
-        _, kind, options, body = found.groups()
+        kind, body = found.groups()
         line = text.count("\n", 0, found.start()) + 1
         if kind not in KINDS:
             raise ValueError(f"line {line}: a block of kind {kind}; expected {', '.join(sorted(KINDS))}")
-        caption = re.search(r":caption: (\S+)", options)
-        yield Block(kind, caption[1] if caption else None, body, line)
+        file = FILE.match(body)
+        yield Block(kind, file[1] if file else None, body, line)
 
 
 def matches(expected: str, printed: str) -> bool:
     """Whether a text is what was expected, in which `...` stands for anything and empty means
-    that nothing is asked. Spaces at the end of a line do not count."""
+    that nothing is asked. Spaces and breaks of lines do not count, since a page wraps long
+    lines."""
     if not expected.strip():
         return True
-    pattern = ".*?".join(re.escape(part) for part in _trimmed(expected).split("..."))
-    return re.fullmatch(pattern, _trimmed(printed), re.DOTALL) is not None
+    pattern = ".*?".join(re.escape(" ".join(part.split())) for part in expected.split("..."))
+    return re.fullmatch(pattern, " ".join(printed.split()), re.DOTALL) is not None
 
 
 def run(page: Path, folder: Path) -> Iterator[Said]:
     """Runs a page's blocks in a folder, and gives what each printed."""
     before: Said | None = None
+    name = page.relative_to(ROOT).as_posix() if page.is_relative_to(ROOT) else page.name
+    folder = ROOT if name in IN_CLONE else folder
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.file is not None:
             (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +124,7 @@ def run(page: Path, folder: Path) -> Iterator[Said]:
             unknown = set(yaml.safe_load(block.text)) - KEYS
             if unknown:
                 raise ValueError(f"{page}:{block.line}: no keys of a scenario: {', '.join(sorted(unknown))}")
-        elif block.kind == "sh" and page.relative_to(ROOT if page.is_relative_to(ROOT) else "/").as_posix() not in NOT_HERE:
+        elif block.kind == "sh" and name not in NOT_HERE:
             raise ValueError(f"{page}:{block.line}: a block that is not run; use console, or say why in NOT_HERE")
         before = None
 
@@ -162,20 +170,14 @@ def _trimmed(text: str) -> str:
 
 def fixed(text: str, told: list[Said]) -> str:
     """The page with what was printed in the place of what it showed, where that was wrong."""
-    lines, out, skip = text.splitlines(), [], 0
-    wrong = {one.line: one for one in told if not matches(one.expected, one.printed)}
-    for number, line in enumerate(lines, start=1):
-        if skip:
-            skip -= 1
-            continue
-        out.append(line)
-        if number in wrong:
-            one = wrong[number]
-            for _ in range(one.command.count("\n") if line.startswith("$ ") else 0):
-                out.append(lines[len(out)])
-            out += VARYING.sub("...", _trimmed(one.printed)).splitlines()
-            skip = len(one.expected.splitlines()) + (one.command.count("\n") if line.startswith("$ ") else 0)
-    return "\n".join(out) + "\n"
+    lines = text.splitlines()
+    for one in sorted(told, key=lambda one: -one.line):
+        if not matches(one.expected, one.printed):
+            begin = one.line + (one.command.count("\n") if lines[one.line - 1].startswith("$ ") else 0)
+            end = begin + len(one.expected.splitlines())
+            printed = VARYING.sub("...", _trimmed(one.printed)).splitlines()
+            lines[begin:end] = [part for line in printed for part in wrapped(line, WIDTH)]
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:

@@ -64,9 +64,8 @@ $ echo three \\
 three four
 ```
 
-```{code-block} python
-:caption: here.py
-
+```python
+# here.py
 x = 5
 ```
 
@@ -93,7 +92,7 @@ def _page(tmp_path: Path) -> Path:
 
 def test_blocks_run_in_one_folder_and_what_differs_is_named(page: Path, tmp_path: Path) -> None:
     told = list(pages.run(page, tmp_path))
-    assert [(one.line, one.is_right) for one in told] == [(4, False), (6, True), (17, True), (21, False), (26, False)]
+    assert [(one.line, one.is_right) for one in told] == [(4, False), (6, True), (16, True), (20, False), (25, False)]
     assert told[3].printed == "5\n"
 
 

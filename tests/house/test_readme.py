@@ -20,7 +20,7 @@ def test_it_is_short() -> None:
 
 
 def test_an_algorithm_is_ten_lines() -> None:
-    (block,) = re.findall(r":caption: damped.py\n\n(.*?)```", README, re.DOTALL)
+    (block,) = re.findall(r"# damped.py\n(.*?)```", README, re.DOTALL)
     body = block[block.index("@dataclass") :]
     assert len([line for line in body.splitlines() if line.strip()]) <= 10
 

@@ -96,6 +96,7 @@ def test_the_picture_says_its_numbers_and_shares_a_scale(document: dict[str, Any
     dots = re.findall(r'cx="([\d.]+)%"', svg)
     assert all(float(low) < float(dot) < float(high) <= 86 for (low, high), dot in zip(lines, dots, strict=True))
     assert "≥ 3.00" in svg
+    assert svg.count("not run at all points") == 1, "of the first row"
     assert "always used" not in other, "nobody has an average there"
 
 

@@ -19,6 +19,7 @@ BARS, WIDE = 37.0, 17.0  # per cent: where bars begin, and how wide one of all p
 LOW, HIGH = 64.0, 86.0  # per cent: the ends of the scale
 TICKS = (1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 LEAST = 2.0  # the smallest end of the scale
+NOT_ALL = "not run at all points"
 
 
 def pictures(several: Sequence[Panel]) -> list[tuple[Panel, Markup]]:
@@ -39,7 +40,7 @@ def _picture(one: Panel, end: float) -> Markup:
     if has_costs:
         parts.append(_scale(end, height))
     for i, row in enumerate(one.rows):
-        parts.append(_row(row, one.points, HEAD + ROW * (i + 0.5), end))
+        parts.append(_row(row, one.points, HEAD + ROW * (i + 0.5), end, has_costs=has_costs))
     told = "; ".join(_told(row, one.points) for row in one.rows)
     head = f'<svg class="standings" width="100%" height="{height}" role="img" aria-label="{escape(f"{one.system}: {told}")}">'
     return Markup(f"{head}{''.join(parts)}</svg>")
@@ -56,7 +57,7 @@ def _scale(end: float, height: int) -> str:
     return f'<text class="head" x="{LOW}%" y="14">always used</text><text class="soft" x="{LOW}%" y="29">cost ÷ the best’s</text>{lines}'
 
 
-def _row(row: Standing, points: int, y: float, end: float) -> str:
+def _row(row: Standing, points: int, y: float, end: float, *, has_costs: bool) -> str:
     wide = WIDE * row.best / points
     kind = "bar" if row.best else "bar none"
     parts = [
@@ -64,7 +65,9 @@ def _row(row: Standing, points: int, y: float, end: float) -> str:
         f'<rect class="{kind}" x="{BARS}%" y="{y - 7}" width="{wide:.2f}%" height="14" rx="2"/>'
         f'<text x="{BARS + wide:.2f}%" y="{y}" dx="5" dy=".35em">{row.best}</text>'
     ]
-    if row.average is not None:
+    if row.average is None and has_costs:
+        parts.append(f'<text class="soft" x="{LOW}%" dx="6" y="{y}" dy=".35em">{NOT_ALL}</text>')
+    elif row.average is not None:
         value, low, high = row.average
         dot = "dot hollow" if row.is_bound else "dot"
         parts.append(

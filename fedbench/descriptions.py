@@ -43,6 +43,7 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
     ]
     return {
         "name": cls.name,
+        "full_name": vars(cls).get("full_name", ""),
         "kind": "algorithm",
         "source": "; ".join(row["text"] for row in sources),
         "sources": sources,

@@ -137,6 +137,9 @@ class Algorithm:
     """
 
     name: ClassVar[str] = ""
+    full_name: ClassVar[str] = ""
+    """The name as papers write it, such as `FedBuff` for `fedbuff`. A class without one of its own
+    is shown by its `name`."""
     source: ClassVar[str | tuple[Cited, ...]] = ""
     requires: ClassVar[frozenset[str]] = frozenset()
     sends: ClassVar[Literal["delta", "first_gradient", "mean_gradient"]] = "delta"

@@ -31,6 +31,7 @@ class ACE(Buffered):
     """
 
     name = "ace"
+    full_name = "ACE"
     source = cited(chang2025="after the introduction and two public codes")
 
     server_lr: Positive | None = option(None, "The server's learning rate; none: 1/N.", "ours: a Delta counts once in all")

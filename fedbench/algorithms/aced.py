@@ -31,6 +31,7 @@ class ACED(ACE):
     """
 
     name = "aced"
+    full_name = "ACED"
     source = cited(chang2025="after the introduction and two public codes")
 
     start: Literal["wait_all", "seen"] = option(

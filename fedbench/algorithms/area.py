@@ -29,6 +29,7 @@ class AREA(Algorithm):
     """
 
     name = "area"
+    full_name = "AREA"
     source = cited(iakovidou2024="after the abstract and summaries")
     clients_remember = True
 

@@ -29,6 +29,7 @@ class AsySG(Algorithm):
     """
 
     name = "asysg"
+    full_name = "AsySG"
     source = cited(lian2015="Alg. 1", wang2024defedavg="as baseline")
     sends = "first_gradient"
 

@@ -29,6 +29,7 @@ class CA2FL(Buffered):
     """
 
     name = "ca2fl"
+    full_name = "CA2FL"
     source = cited(wang2024ca2fl="after public code")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

@@ -25,6 +25,7 @@ class Centralised(Algorithm):
     """
 
     name = "centralised"
+    full_name = "Centralised SGD"
     source = "mini-batch SGD on the pooled data"
     pooled = True
 

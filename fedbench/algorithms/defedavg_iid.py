@@ -27,6 +27,7 @@ class DeFedAvgIID(Algorithm):
     """
 
     name = "defedavg_iid"
+    full_name = "DeFedAvg-IID"
     source = cited(wang2024defedavg="Alg. 2")
 
     server_lr: Positive = option(0.1, "The server's learning rate.", "the paper's Table 2 in 7 of 10 cells; 1 in the others")

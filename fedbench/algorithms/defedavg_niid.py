@@ -29,6 +29,7 @@ class DeFedAvgNIID(Algorithm):
     """
 
     name = "defedavg_niid"
+    full_name = "DeFedAvg-nIID"
     source = cited(wang2024defedavg="Alg. 1")
 
     server_lr: Positive = option(0.1, "The server's learning rate.", "the paper's Table 2 in every legible cell")

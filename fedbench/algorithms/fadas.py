@@ -34,6 +34,7 @@ class FADAS(Buffered):
     """
 
     name = "fadas"
+    full_name = "FADAS"
     source = cited(wang2024fadas="Alg. 1, and the authors' code")
 
     server_lr: Positive | None = option(

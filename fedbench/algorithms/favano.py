@@ -37,6 +37,7 @@ class FAVANO(Algorithm):
     """
 
     name = "favano"
+    full_name = "FAVANO"
     source = cited(leconte2023="after a description")
 
     local_lr: Positive = option(0.1, source="Wang et al. 2024 (DeFedAvg), Table 2")

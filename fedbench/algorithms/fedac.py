@@ -39,6 +39,7 @@ class FedAC(Buffered):
     """
 
     name = "fedac"
+    full_name = "FedAC"
     source = cited(zang2024="after public code")
     clients_remember = True
 

@@ -27,6 +27,7 @@ class FedAdam(RepeatingCohort):
     """
 
     name = "fedadam"
+    full_name = "FedAdam"
     source = cited(reddi2021="Alg. 2")
 
     server_lr: Positive = option(0.01, "The server's learning rate.", "ours; the paper tunes it for every task")

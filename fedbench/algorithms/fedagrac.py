@@ -55,6 +55,7 @@ class FedaGrac(Cohort):
     """
 
     name = "fedagrac"
+    full_name = "FedaGrac"
     source = cited(wu2021="Alg. 1")
     clients_remember = True
 

@@ -26,6 +26,7 @@ class FedAsync(Algorithm):
     """
 
     name = "fedasync"
+    full_name = "FedAsync"
     source = cited(xie2019="Alg. 1 and sec. 5.2")
 
     mixing: Fraction = option(0.6, "The server's mixing weight of a fresh arrival.", PAPER)

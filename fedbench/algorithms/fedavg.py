@@ -25,6 +25,7 @@ class FedAvg(RepeatingCohort):
     """
 
     name = "fedavg"
+    full_name = "FedAvg"
     source = cited(mcmahan2017="Alg. 1", wang2024defedavg="eq. (2)-(3)")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

@@ -32,6 +32,7 @@ class FedAWE(Cohort):
     """
 
     name = "fedawe"
+    full_name = "FedAWE"
     source = cited(xiang2024="Alg. 1")
     clients_remember = True
 

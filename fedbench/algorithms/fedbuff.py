@@ -23,6 +23,7 @@ class FedBuff(Buffered):
     """
 
     name = "fedbuff"
+    full_name = "FedBuff"
     source = cited(nguyen2022="Alg. 1", toghani2022="Alg. 1-2")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

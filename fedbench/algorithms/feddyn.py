@@ -27,6 +27,7 @@ class FedDyn(Cohort):
     """
 
     name = "feddyn"
+    full_name = "FedDyn"
     source = cited(acar2021="Alg. 1")
     clients_remember = True
 

@@ -42,6 +42,7 @@ class FedEcho(Buffered):
     """
 
     name = "fedecho"
+    full_name = "FedEcho"
     source = cited(wang2025="Alg. 1")
     requires = frozenset({"public_data"})
 

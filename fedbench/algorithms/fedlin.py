@@ -30,6 +30,7 @@ class FedLin(Algorithm):
     """
 
     name = "fedlin"
+    full_name = "FedLin"
     source = cited(mitra2021="Alg. 1, without compression")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

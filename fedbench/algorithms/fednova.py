@@ -32,6 +32,7 @@ class FedNova(RepeatingCohort):
     """
 
     name = "fednova"
+    full_name = "FedNova"
     source = cited(wang2020="eq. (5)-(8)")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

@@ -27,6 +27,7 @@ class FedProx(FedAvg):
     """
 
     name = "fedprox"
+    full_name = "FedProx"
     source = cited(li2020="Alg. 2")
 
     prox: NonNegative = option(

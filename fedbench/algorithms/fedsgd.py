@@ -25,6 +25,7 @@ class FedSGD(Algorithm):
     """
 
     name = "fedsgd"
+    full_name = "FedSGD"
     source = cited(mcmahan2017="sec. 2")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

@@ -35,6 +35,7 @@ class FedStale(Cohort):
     """
 
     name = "fedstale"
+    full_name = "FedStale"
     source = cited(rodio2024="after the abstract and the authors' code")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

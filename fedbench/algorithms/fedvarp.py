@@ -30,6 +30,7 @@ class FedVARP(Cohort):
     """
 
     name = "fedvarp"
+    full_name = "FedVARP"
     source = cited(jhunjhunwala2022="the update, as public code quotes it", rodio2024="in the authors' code")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

@@ -31,6 +31,7 @@ class GeneralizedAsync(Algorithm):
     """
 
     name = "generalized_async"
+    full_name = "Generalized AsyncSGD"
     source = cited(leconte2024="as generally known", alahyane2025="as generally known")
 
     server_lr: Positive | None = option(None, "The server's learning rate; none: 1/C.", "ours: a task counts once in C updates")

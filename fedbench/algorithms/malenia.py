@@ -29,6 +29,7 @@ class Malenia(Algorithm):
     """
 
     name = "malenia"
+    full_name = "Malenia SGD"
     source = cited(tyurin2023="after the authors' code")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

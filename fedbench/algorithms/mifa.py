@@ -31,6 +31,7 @@ class MIFA(Cohort):
     """
 
     name = "mifa"
+    full_name = "MIFA"
     source = cited(gu2021="Alg. 1")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

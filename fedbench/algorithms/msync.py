@@ -28,6 +28,7 @@ class MSync(Algorithm):
     """
 
     name = "msync"
+    full_name = "m-synchronous SGD"
     source = cited(begunov2026="Alg. 3, after the introduction and a description by others")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

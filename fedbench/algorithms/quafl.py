@@ -25,6 +25,7 @@ class QuAFL(Algorithm):
     """
 
     name = "quafl"
+    full_name = "QuAFL"
     source = cited(zakerinia2024="Alg. 1, and the authors' code; not quantised")
     clients_remember = True
 

@@ -25,6 +25,7 @@ class Rennala(Algorithm):
     """
 
     name = "rennala"
+    full_name = "Rennala SGD"
     source = cited(tyurin2023="after the authors' code")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")

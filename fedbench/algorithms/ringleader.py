@@ -35,6 +35,7 @@ class Ringleader(Algorithm):
     """
 
     name = "ringleader"
+    full_name = "Ringleader ASGD"
     source = cited(maranjyan2025ringleader="after the authors' code and two descriptions")
 
     server_lr: Positive | None = option(None, "The server's learning rate; none: 1/N.", "ours: a mean counts once in all")

@@ -28,6 +28,7 @@ class Ringmaster(Algorithm):
     """
 
     name = "ringmaster"
+    full_name = "Ringmaster ASGD"
     source = cited(maranjyan2025ringmaster="after the authors' code")
 
     server_lr: Positive | None = option(None, "The server's learning rate; none: 1/R.", "ours")

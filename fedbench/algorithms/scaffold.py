@@ -46,6 +46,7 @@ class Scaffold(Cohort):
     """
 
     name = "scaffold"
+    full_name = "SCAFFOLD"
     source = cited(karimireddy2020="Alg. 1")
     clients_remember = True
 

@@ -14,6 +14,7 @@ from fedbench.leaderboard import formats
 from fedbench.leaderboard.cells import traffic
 from fedbench.leaderboard.document import TITLES, board_at, rows_at, systems
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.sections import made_by
 
 NO_SYSTEM = "not compared"
 """What stands for the system of references, and of rows that are on no board."""
@@ -125,7 +126,8 @@ def _ratio(found: Sequence[float | None] | None) -> list[float | None] | None:
 def _of_row(row: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any]:
     measures = row["measures"]
     means = {name: _short(value["mean"]) for name, value in measures.items()}
-    wall = [run["provenance"].get("wall_seconds") for run in row["runs"]]
+    made = made_by(row)
+    wall: list[Any] = [one.get("wall_seconds") for one in made]
     return {
         "accuracy": means["test_accuracy_at_horizon"],
         "accuracy_half_width": _short(measures["test_accuracy_at_horizon"]["half_width"]),
@@ -142,8 +144,8 @@ def _of_row(row: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any
         "validity": row["validity"],
         "seeds": row["seeds"],
         "scenario_hash": section["hash"],
-        "commits": sorted({str(run["provenance"].get("commit") or "unknown") for run in row["runs"]}),
-        "trainers": sorted({str(run["provenance"].get("trainer")) for run in row["runs"]}),
+        "commits": sorted({str(one.get("commit") or "unknown") for one in made}),
+        "trainers": sorted({str(one.get("trainer")) for one in made}),
         "options": " ".join(f"{name}={formats.option(value)}" for name, value in sorted(row["algorithm"]["options"].items())),
         "digests": [(run["digests"].get("result") or "")[:16] for run in row["runs"]],
         "command": row["command"],

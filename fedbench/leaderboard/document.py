@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
 
-SCHEMA = 4
+SCHEMA = 5
 GIVEN = "given"
 TITLES = {"tuned": "Tuned options", "default": "Default options", GIVEN: "Options as given"}
 """The titles of the kinds of rows."""
@@ -216,7 +216,7 @@ def _algorithms(summaries: Iterable[ScenarioSummary], boards: Iterable[Board]) -
 
 
 _NO_PICTURES: Document = {"labels": {}, "timelines": {}, "sensitivity": {}}
-_NOTHING: Document = {"facts": None, "requires": [], "clients_remember": None}
+_NOTHING: Document = {"full_name": "", "facts": None, "requires": [], "clients_remember": None}
 
 
 def _facts(run: Record) -> Document:
@@ -228,4 +228,5 @@ def _facts(run: Record) -> Document:
         return {**_NOTHING, "family": "", "requires": list(algorithm.get("requires", []))}
     facts = describe_algorithm(cls)
     family = "synchronous" if facts["dispatch"] == "Rounds" else "asynchronous"
-    return {"facts": facts, "family": family, "requires": facts["requires"], "clients_remember": facts["clients_remember"]}
+    told = {name: facts[name] for name in ("full_name", "requires", "clients_remember")}
+    return {"facts": facts, "family": family, **told}

@@ -109,6 +109,7 @@ class _Timeline(Part):
 
 class _Entrant(Part):
     label: Text
+    full_name: Annotated[str, Field(max_length=100)]
     selector: Text
     family: Word
     group: Word | None
@@ -191,7 +192,7 @@ Averages = Annotated[dict[Text, Annotated[list[_Average], Field(max_length=10_00
 
 
 class _Document(Part):
-    schema_version: Annotated[Literal[4], Field(alias="schema")]
+    schema_version: Annotated[Literal[5], Field(alias="schema")]
     name: Slug
     title: Text
     note: Text

@@ -37,12 +37,18 @@ def slugs(texts: Iterable[str]) -> dict[str, str]:
 
 
 class Places:
-    """The addresses of the pages of some documents. `front` is that of the overview of the first
-    one."""
+    """The addresses of the pages of some documents, and the full names of their algorithms. `front`
+    is the address of the overview of the first document."""
 
     def __init__(self, documents: Sequence[Mapping[str, Any]], front: str = "index.html") -> None:
         self._first, self._front = documents[0]["name"], front
         self._labels = slugs(sorted({one["label"] for document in documents for one in document["algorithms"]}))
+        self._full_names: dict[str, str] = {
+            one["label"]: one["full_name"]
+            for document in reversed(documents)
+            for one in document["algorithms"]
+            if one["full_name"]
+        }
         self._points = {document["name"]: slugs(point["name"] for point in document["points"]) for document in documents}
 
     def overview(self, name: str) -> str:
@@ -56,6 +62,11 @@ class Places:
 
     def algorithm(self, label: str) -> str:
         return f"algorithms/{self._labels[label]}.html"
+
+    def full_name(self, label: str) -> str:
+        """Returns the name of a row's algorithm as papers write it, such as `FedBuff`; empty if it
+        has none."""
+        return self._full_names.get(label, "")
 
     def paper(self, key: str) -> str:
         return f"papers/{key}.html"

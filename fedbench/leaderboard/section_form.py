@@ -115,6 +115,7 @@ class _Row(Part):
     validity: Word
     command: Text | None
     command_needs: Text | None
+    provenance: Names
     runs: Annotated[list[_Run], Field(max_length=10_000)]
 
 

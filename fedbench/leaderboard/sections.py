@@ -84,6 +84,7 @@ def _row(row: Row, summary: ScenarioSummary, label: str, known: str | None) -> D
     """Returns a row. The measures of lost jobs are left out where jobs cannot be lost."""
     algorithm = built_in(row.algorithm)
     again = command(row.runs[0].meta["spec"], row.seeds)
+    made = common([run.meta["provenance"] for run in row.runs])
     measures = {name: value for name, value in row.measures.items() if summary.loses_jobs or name not in LOSSES}
     return {
         "label": label,
@@ -103,25 +104,45 @@ def _row(row: Row, summary: ScenarioSummary, label: str, known: str | None) -> D
         "curves": {
             axis.name: _curve(row.curve if axis == row.curve.axis else mean_curve(row.runs, axis=axis))
             for axis in AXES.values()
-            if all(axis.column in run.curves for run in row.runs)
+            if _is_drawn(axis, row.curve.axis) and all(axis.column in run.curves for run in row.runs)
         },
         "staleness": _staleness(row),
         "participation": _participation(row),
         "validity": known or validity(row.runs),
         "command": again.line,
         "command_needs": again.needs,
-        "runs": [_run(run, summary.horizon) for run in row.runs],
+        "provenance": made,
+        "runs": [_run(run, summary.horizon, made) for run in row.runs],
     }
 
 
-def _run(run: Record, horizon: Horizon) -> Document:
-    sections = {name: run.meta[name] for name in ("outcome", "provenance", "digests")}
+def common(made: Sequence[Mapping[str, Any]]) -> Document:
+    """Returns what is the same in the provenance of all runs."""
+    first, *others = made
+    return {name: value for name, value in first.items() if all(name in one and one[name] == value for one in others)}
+
+
+def made_by(row: Mapping[str, Any]) -> list[Document]:
+    """Returns the whole provenance of every run of a row of a document."""
+    return [{**row["provenance"], **run["provenance"]} for run in row["runs"]]
+
+
+def _is_drawn(axis: Axis, compared_on: Axis) -> bool:
+    """Returns whether rows have curves on an axis. Local steps say what the simulation cost, and
+    not the algorithm, so they are drawn only where rows are compared on them."""
+    return axis.name != "steps" or axis == compared_on
+
+
+def _run(run: Record, horizon: Horizon, shared: Mapping[str, Any]) -> Document:
+    """Returns a run. Its provenance is what its row does not have for all runs."""
     return {
         "run_id": run.run_id,
         "seed": run.seed,
         "accuracy_at_horizon": accuracy_at(run, horizon),
         "warnings": list(run.warnings),
-        **sections,
+        "outcome": run.meta["outcome"],
+        "provenance": {name: value for name, value in run.meta["provenance"].items() if name not in shared},
+        "digests": run.meta["digests"],
     }
 
 

@@ -170,8 +170,8 @@ def test_accessible(board, tmp_path):
     assert all(at.get("scope") in ("col", "row", "rowgroup") for at in page.attributes("th"))
     assert len(page.attributes("caption")) == len(page.attributes("table"))
     assert sum("aria-sort" in at for at in page.attributes("th")) == 2  # one column in each result table
-    assert sum(at.get("role") == "img" and "aria-labelledby" in at for at in page.attributes("svg")) == 2 * 5  # an axis each
-    assert len(page.attributes("title")) == 3 + 2 * 5 + 4, "of the pages, of the curves, and of the rows of the standings"
+    assert sum(at.get("role") == "img" and "aria-labelledby" in at for at in page.attributes("svg")) == 2 * 4  # an axis each
+    assert len(page.attributes("title")) == 3 + 2 * 4 + 4, "of the pages, of the curves, and of the rows of the standings"
 
 
 def test_losses_are_shown_where_jobs_can_be_lost_and_nowhere_else(board, record, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 from fedbench.leaderboard.document import of_records
 from fedbench.leaderboard.pictures.histogram import histogram
+from fedbench.leaderboard.sections import made_by
 from fedbench.results.record import Record
 from tests.leaderboard.reading import scenarios
 
@@ -83,6 +84,23 @@ def test_nothing_consumed_has_no_histogram(record: Make, ledger: dict[str, Any])
 def test_curves_are_there_for_every_axis_and_long_ones_are_thinned(record: Make) -> None:
     run = record(curve=[0.5] * 1000)
     curves = row_of(run)["curves"]
-    assert set(curves) == {"seconds", "updates", "gradient_evaluations", "steps", "bytes"}
+    assert set(curves) == {"seconds", "updates", "gradient_evaluations", "bytes"}, "local steps are the simulation's"
     assert len(curves["seconds"]["at"]) <= 121
     assert curves["seconds"]["at"][-1] == 4995.0
+
+
+def test_local_steps_are_drawn_where_rows_are_compared_on_them(record: Make) -> None:
+    (scenario,) = scenarios(of_records([record()], "title", axis="steps"))
+    assert "steps" in scenario["rows"][0]["curves"]
+
+
+def test_what_all_runs_share_is_said_once(record: Make) -> None:
+    """A run has what is its own, and the two together are its provenance."""
+    one, other = record(seed=0), record(seed=1)
+    one.meta["provenance"] |= {"wall_seconds": 1.5, "gpu": "A"}
+    other.meta["provenance"] |= {"wall_seconds": 2.5}
+    row = row_of(one, other)
+    assert [run["provenance"].get("wall_seconds") for run in row["runs"]] == [1.5, 2.5]
+    assert "gpu" not in row["provenance"], "the other one has none"
+    assert row["provenance"]["commit"] == one.meta["provenance"]["commit"]
+    assert made_by(row) == [one.meta["provenance"], other.meta["provenance"]]

@@ -113,7 +113,7 @@ def test_names_are_no_markdown(record, tmp_path):
         assert not re.search(r'(src|href)="https://evil', text), file
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": 4, "title": "t", "points": [{}]}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": 5, "title": "t", "points": [{}]}', "[" * 100_000])
 @pytest.mark.parametrize("name", ["site", "fedbench-leaderboard"])
 def test_check_reports_broken_data(board, tmp_path, name, text):
     build(board, tmp_path)
@@ -126,7 +126,7 @@ def test_check_reports_broken_data(board, tmp_path, name, text):
 def test_check_reads_no_file_of_another_folder(board, tmp_path, name):
     build(board, tmp_path)
     (tmp_path / "data" / "site.json").write_text(
-        json.dumps({"schema": 4, "documents": [name], "speed": None, "changes": [], "submissions": []})
+        json.dumps({"schema": 5, "documents": [name], "speed": None, "changes": [], "submissions": []})
     )
     (problem,) = check(tmp_path)
     assert "site.json: not what a leaderboard is made from: documents.0" in problem

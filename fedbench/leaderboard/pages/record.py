@@ -15,7 +15,7 @@ from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.histogram import histogram
 from fedbench.leaderboard.pictures.timeline import timeline
-from fedbench.leaderboard.sections import axis_of
+from fedbench.leaderboard.sections import axis_of, made_by
 
 MEASURES = {
     "test_accuracy": ("Test accuracy at the end", formats.interval),
@@ -62,8 +62,11 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], ki
         figures=[one for axis in AXES.values() if (one := _figure(scenario, row, axis))],
         timeline=timeline(found) if (found := _timeline(document, point["name"], row["label"], kind)) else "",
         staleness=histogram(row["staleness"], f"{row['label']}: share of the consumed jobs by staleness"),
-        runs=[_run(run, [one["reached"][i] for one in row["to_target"]]) for i, run in enumerate(row["runs"])],
-        built=_built(row["runs"]),
+        runs=[
+            _run(run, made, [one["reached"][i] for one in row["to_target"]])
+            for i, (run, made) in enumerate(zip(row["runs"], made_by(row), strict=True))
+        ],
+        built=_built(made_by(row)),
     )
 
 
@@ -84,24 +87,23 @@ def _figure(scenario: Mapping[str, Any], row: Mapping[str, Any], on: Any) -> dic
     return {"axis": axis, "ident": ident, "svg": Markup(svg), "band": curve["band"]}
 
 
-def _run(run: Mapping[str, Any], reached: Sequence[float | None]) -> dict[str, Any]:
+def _run(run: Mapping[str, Any], made: Mapping[str, Any], reached: Sequence[float | None]) -> dict[str, Any]:
     """Returns a run with all fields that the template shows. A field is None if the record lacks
     it."""
     return {
         **run,
         "reached": reached,
         "outcome": {name: run["outcome"].get(name) for name in ("state", "ended_by", "message")},
-        "provenance": {name: run["provenance"].get(name) for name in PROVENANCE},
+        "provenance": {name: made.get(name) for name in PROVENANCE},
         "digests": {name: run["digests"].get(name) for name in DIGESTS},
     }
 
 
-def _built(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+def _built(made: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns the versions of fedbench and of libraries that made the runs. Each combination is
     there once."""
     sets = []
-    for run in runs:
-        given = run["provenance"]
+    for given in made:
         named = {"fedbench": given.get("version"), **(given.get("libraries") or {})}
         sets.append(" · ".join(f"{name} {version}" for name, version in named.items() if version))
     return list(dict.fromkeys(sets))

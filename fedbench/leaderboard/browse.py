@@ -27,13 +27,16 @@ def rows(site: Site) -> list[dict[str, Any]]:
 
 def script(site: Site) -> str:
     """Returns `data/rows.js`. Its rows are lists in the order of `fields`, so that names are not
-    repeated."""
+    repeated; `names` has the full names of algorithms by label."""
     found = rows(site)
     content = {
         "fields": list(found[0]) if found else [],
         "rows": [list(row.values()) for row in found],
         "kinds": {kind: TITLES[kind] for document in site.documents for kind in document["kinds"]},
         "documents": {document["name"]: document["title"] for document in site.documents},
+        "names": {
+            one["label"]: one["full_name"] for document in site.documents for one in document["algorithms"] if one["full_name"]
+        },
     }
     return f"window.fedbench = {json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(',', ':'))};\n"
 
@@ -42,7 +45,7 @@ def curves(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) ->
     """Yields the address and the script of a point's curves against virtual time. The script has
     them by label and kind."""
     found = {
-        f"{row['label']}/{kind}": {name: row["curves"]["seconds"][name] for name in ("at", "mean", "low", "high")}
+        f"{row['label']}/{kind}": {name: column for name, column in row["curves"]["seconds"].items() if name != "band"}
         for kind in document["kinds"]
         for row in rows_at(document, kind, point["name"])
     }
@@ -120,7 +123,7 @@ def _of_standing(row: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _ratio(found: Sequence[float | None] | None) -> list[float | None] | None:
-    return None if found is None else [None if value is None else float(f"{value:.4g}") for value in found]
+    return None if found is None else [None if value is None else float(f"{value:.6g}") for value in found]
 
 
 def _of_row(row: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any]:

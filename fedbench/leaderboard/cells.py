@@ -44,11 +44,11 @@ def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: 
     for the cost."""
     place, spent = scenario["horizon"]["at"], formats.TO_TARGET[axis["name"]]
     return [
-        Column("Algorithm", "options unfold", "ascending", numeric=False),
-        *([Column("Cost", "until targets are held", "ascending")] if has_board else []),
+        Column("Algorithm", "options on its page", "ascending", numeric=False),
+        *([Column("Time to targets", "cost", "ascending")] if has_board else []),
         Column("Test accuracy", "not compared" if place is None else f"at {formats.place(place, axis)}, mean ± 95 %"),
         *(
-            Column(f"{spent} to {formats.goal(one['metric'], one['value'])}", "held, median (hits/seeds)", "ascending")
+            Column(f"{spent} to {formats.goal(one['metric'], one['value'])}", "median (seeds that reach it)", "ascending")
             for one in scenario["targets"]
         ),
         Column("Outcome", "seeds, ended by", "ascending", numeric=False),

@@ -14,6 +14,7 @@ from fedbench.analysis.axes import SECONDS, Axis, find
 from fedbench.analysis.ranking import in_words
 from fedbench.analysis.summary import summarize
 from fedbench.descriptions import describe_algorithm
+from fedbench.leaderboard.pictures.timeline import MOST_UPDATES
 from fedbench.leaderboard.places import free, slug
 from fedbench.leaderboard.sections import axis_of, built_in, section
 
@@ -71,7 +72,8 @@ def of_suite(
         ],
         "labels": shown["labels"],
         "timelines": {
-            point: {labels[selector]: one for selector, one in of_point.items()} for point, of_point in shown["timelines"].items()
+            point: {labels[selector]: _drawn(one) for selector, one in of_point.items()}
+            for point, of_point in shown["timelines"].items()
         },
         "sections": {kind: {point: _section_of(rows, where) for point, rows in runs[kind].items()} for kind in kinds},
     }
@@ -155,6 +157,12 @@ def systems(document: Mapping[str, Any], kind: str) -> list[str]:
                 one["kind"], (one["public_data"], not one["at_work"], one["kind"].startswith("all "), one["at_work"])
             )
     return sorted(found, key=lambda system: found[system])
+
+
+def _drawn(timeline: Mapping[str, Any]) -> Document:
+    """Returns what the picture shows of a timeline."""
+    jobs = {name: timeline["jobs"][name] for name in ("client", "begin", "end", "fate", "staleness")}
+    return {**timeline, "jobs": jobs, "updates": timeline["updates"][:MOST_UPDATES]}
 
 
 def _section_of(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Document:

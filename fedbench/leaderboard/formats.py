@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 NONE = "–"
-IN_SET = "in the set of the best"
+IN_SET = "the best, within the noise"
 SYMBOLS = ("s", "B")  # units that are symbols and not words
 UNCAPPED = 100_000_000  # a scenario's default for jobs, which no run reaches
 TO_TARGET = {"seconds": "Time", "updates": "Updates", "gradient_evaluations": "Gradients", "steps": "Steps", "bytes": "Traffic"}
@@ -115,7 +115,7 @@ def on_board(row: Mapping[str, Any]) -> str:
         return "alone in its system"
     if row["is_best"]:
         return IN_SET
-    return "too few seeds" if row["regret"][1] == 0 and row["regret"][2] is None else "not in the set"
+    return "too few seeds" if row["regret"][1] == 0 and row["regret"][2] is None else "behind the best"
 
 
 def regret(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -175,6 +175,16 @@ def hits_note(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
     return "" if half is None else f"mean {_short(mean, axis)} ± {_short(half, axis)}"
 
 
+def tick(value: float, axis: Mapping[str, str]) -> str:
+    """Returns a round number at the tick of an axis: `0.5`, `1,000`, `2 M`, `20 MB`."""
+    if axis["unit"] == "B":
+        return size(float(f"{value:.3g}")).replace(".00 ", " ").replace(".0 ", " ")
+    for limit, letter in ((1e9, " G"), (1e6, " M")):
+        if value >= limit:
+            return f"{value / limit:g}{letter}"
+    return f"{value:,.0f}" if value >= 1 and float(value).is_integer() else f"{value:g}"
+
+
 def _short(value: float, axis: Mapping[str, str]) -> str:
     return amount(value, axis) if axis["unit"] in SYMBOLS else number(value)
 
@@ -215,7 +225,11 @@ def option(value: Any) -> str:
 
 
 def targets(scenario: Mapping[str, Any]) -> str:
-    return ", ".join(target(one["metric"], one["value"]) for one in scenario["targets"]) or "none"
+    """Returns the targets by metric: `test accuracy 0.6, 0.7`."""
+    values: dict[str, list[str]] = {}
+    for one in scenario["targets"]:
+        values.setdefault(one["metric"].replace("_", " "), []).append(f"{one['value']:g}")
+    return "; ".join(f"{metric} {', '.join(several)}" for metric, several in values.items()) or "none"
 
 
 def target(metric: str, value: float) -> str:

@@ -68,5 +68,11 @@ class Places:
         has none."""
         return self._full_names.get(label, "")
 
+    def title(self, label: str) -> str:
+        """Returns a row's name in one piece: the full name, with the label beside it if that has
+        options; the label if there is no full name."""
+        full = self.full_name(label)
+        return f"{full} {label}" if full and "[" in label else full or label
+
     def paper(self, key: str) -> str:
         return f"papers/{key}.html"

@@ -61,8 +61,9 @@ class _Curve(Part):
     band: Word
     at: Points
     mean: Points
-    low: Points
-    high: Points
+    half: Points = []
+    low: Points = []
+    high: Points = []
 
 
 class _Limit(Part):
@@ -98,7 +99,6 @@ class _Row(Part):
     label: Text
     selector: Text
     algorithm: Names
-    papers: Annotated[list[Names], Field(max_length=100)]
     flattered: bool
     seeds: Annotated[list[Count], Field(max_length=10_000)]
     outcomes: Counts

@@ -11,7 +11,6 @@ from fedbench.analysis.curves import mean_curve
 from fedbench.analysis.horizon import accuracy_at
 from fedbench.analysis.pictures import ledgers
 from fedbench.analysis.rows import AT_HORIZON, LOSSES
-from fedbench.bibliography import described
 from fedbench.leaderboard.command import command
 from fedbench.leaderboard.pictures.chart import kept
 
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
 
-MOST_POINTS = 120  # points of a curve, besides the last one
+MOST_POINTS = 120  # points of a curve on the axis of the comparison, besides the last one
+MOST_BESIDE = 40  # the same on other axes
 MOST_STALE = 60  # bars of a histogram of staleness
 
 Document = dict[str, Any]
@@ -82,7 +82,6 @@ def _order(row: Row) -> tuple[float, float, float, str]:
 
 def _row(row: Row, summary: ScenarioSummary, label: str, known: str | None) -> Document:
     """Returns a row. The measures of lost jobs are left out where jobs cannot be lost."""
-    algorithm = built_in(row.algorithm)
     again = command(row.runs[0].meta["spec"], row.seeds)
     made = common([run.meta["provenance"] for run in row.runs])
     measures = {name: value for name, value in row.measures.items() if summary.loses_jobs or name not in LOSSES}
@@ -90,7 +89,6 @@ def _row(row: Row, summary: ScenarioSummary, label: str, known: str | None) -> D
         "label": label,
         "selector": row.selector,
         "algorithm": row.algorithm,
-        "papers": [] if algorithm is None else described(algorithm.source),
         "flattered": row.uses_public_data and summary.holds_out_public_data,
         "seeds": list(row.seeds),
         "outcomes": row.outcomes,
@@ -102,7 +100,7 @@ def _row(row: Row, summary: ScenarioSummary, label: str, known: str | None) -> D
         "staleness_max": row.staleness_max,
         "to_target": [_hits(hits) for hits in row.to_target],
         "curves": {
-            axis.name: _curve(row.curve if axis == row.curve.axis else mean_curve(row.runs, axis=axis))
+            axis.name: _curve(row.curve if axis == row.curve.axis else mean_curve(row.runs, axis=axis), row.curve.axis)
             for axis in AXES.values()
             if _is_drawn(axis, row.curve.axis) and all(axis.column in run.curves for run in row.runs)
         },
@@ -198,10 +196,15 @@ def _hits(hits: Hits) -> Document:
     }
 
 
-def _curve(curve: Curve) -> Document:
-    """Returns a mean curve with at most MOST_POINTS points and the last one, to a few significant
-    digits. A picture as wide as a screen does not show the difference."""
-    keep = kept(len(curve.at), MOST_POINTS)
-    columns = {"at": (curve.at, 6), "mean": (curve.middle, 4), "low": (curve.low, 4), "high": (curve.high, 4)}
+def _curve(curve: Curve, compared_on: Axis) -> Document:
+    """Returns a mean curve to a few significant digits, with the last point and at most MOST_POINTS
+    others, or MOST_BESIDE on another axis than that of the comparison. A picture as wide as a
+    screen does not show the difference. A t-interval is symmetric, so it has one column, `half`."""
+    keep = kept(len(curve.at), MOST_POINTS if curve.axis == compared_on else MOST_BESIDE)
+    columns = {"at": (curve.at, 6), "mean": (curve.middle, 4)}
+    if curve.band == "t":
+        columns["half"] = (curve.high - curve.middle, 3)
+    elif curve.band != "none":
+        columns |= {"low": (curve.low, 4), "high": (curve.high, 4)}
     points = {name: [float(f"{column[i]:.{digits}g}") for i in keep] for name, (column, digits) in columns.items()}
     return {"band": curve.band, **points}

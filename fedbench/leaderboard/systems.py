@@ -1,5 +1,10 @@
-"""Makes the boards of a scenario, one for each system: what their rows spend until they hold the
-targets, and which rows may be the best."""
+"""Makes the boards of a scenario, one for each system: what their rows spend until they reach the
+targets, and which rows may be the best.
+
+Five columns come first, since they answer what a reader asks in turn: who, how fast, how much worse
+than the best and is that certain, did all seeds get there, and how good is the model in the end.
+The others say at what cost.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from markupsafe import Markup
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.reaching import RULES, WORDS
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.document import board_at, groups_at, systems
+from fedbench.leaderboard.document import board_at, groups_at, rows_at, systems
 from fedbench.leaderboard.pictures.bars import bar
 
 OTHER_AXES = ("gradient_evaluations", "bytes")
@@ -20,8 +25,14 @@ OTHER_AXES = ("gradient_evaluations", "bytes")
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a board, as texts. `others` are its costs on the other axes, each with a sign if it
-    is in the set of the best there. `held` is the share of targets and seeds that it holds."""
+    """A row of a board, as texts.
+
+    Attributes:
+        reached: how many seeds reach the highest target.
+        solved: the share of targets and seeds that it reaches.
+        accuracy: its mean test accuracy where accuracies are compared, and the interval of that.
+        others: its costs on the other axes, each with whether it is in the set of the best there.
+    """
 
     label: str
     is_best: bool
@@ -29,18 +40,22 @@ class Row:
     regret: str
     interval: str
     bar: Markup
+    reached: str
+    solved: str
+    accuracy: tuple[str, str]
     at_work: str
     others: tuple[tuple[str, bool], ...]
-    held: str
     marks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class System:
-    """A board. `title` is the system in words, and `notes` say what is compared, and how sure that
-    is."""
+    """A board. `title` is the system in words, `about` says what is compared, and `notes` say how
+    sure that is. `highest` is the highest target of its rows in words."""
 
     title: str
+    about: str
+    highest: str
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
 
@@ -48,37 +63,51 @@ class System:
 def boards(document: Mapping[str, Any], kind: str, point: str) -> list[System]:
     """Returns the boards of a kind of options at a point; none if it has no board. References are
     not on them. Boards with one row come last."""
-    rows, order = board_at(document, kind, point), systems(document, kind)
+    board, order = board_at(document, kind, point), systems(document, kind)
+    rows = {row["label"]: row for row in rows_at(document, kind, point)}
     found = sorted(groups_at(document, kind, point), key=lambda one: (len(one["rows"]) == 1, order.index(one["kind"])))
     return [
-        System(one["words"][0].upper() + one["words"][1:], tuple(_notes(one)), tuple(_row(rows[label]) for label in one["rows"]))
+        System(
+            one["words"][0].upper() + one["words"][1:],
+            _about(one),
+            _highest(board[one["rows"][0]]),
+            tuple(_notes(one)),
+            tuple(_row(board[label], rows[label]) for label in one["rows"]),
+        )
         for one in found
     ]
 
 
-def _notes(group: Mapping[str, Any]) -> Iterator[str]:
+def _highest(row: Mapping[str, Any]) -> str:
+    return f"{100 * row['targets'][-1]['target']:g} %" if row["targets"] else "targets"
+
+
+def _about(group: Mapping[str, Any]) -> str:
     if not group["targets"]:
-        yield "No verdict: every target is held within ten steps of the evaluation grid. Costs are over all targets."
-        return
+        return "No verdict: every target is reached within ten steps of the evaluation grid. Times are over all targets."
     targets = ", ".join(f"{100 * target:g}" for target in group["targets"])
-    yield f"Cost over target{'s' if len(group['targets']) > 1 else ''} {targets} %."
-    seconds, leader = group["axes"][SECONDS.name], group["leaders"].get(RULES[0])
-    if len(group["rows"]) == 1:
-        yield "One row has this system, so that it is compared with no other."
+    alone = " Only one algorithm has this system, so it is compared with no other." if len(group["rows"]) == 1 else ""
+    return f"Target{'s' if len(group['targets']) > 1 else ''}: {targets} %.{alone}"
+
+
+def _notes(group: Mapping[str, Any]) -> Iterator[str]:
+    if not group["targets"] or len(group["rows"]) == 1:
         return
+    seconds, leader = group["axes"][SECONDS.name], group["leaders"].get(RULES[0])
     if seconds["resolution"] is not None:
-        yield f"A ratio of {seconds['resolution']:.2f} shows with a probability of 80 %."
+        yield f"A ratio of {seconds['resolution']:.2f} is found with a probability of 80 %."
     if seconds["stability"] is not None:
-        yield f"Two halves of the seeds agree on the cheapest row in {formats.percent(seconds['stability'])} of all splits."
+        yield f"Two halves of the seeds agree on the best row in {formats.percent(seconds['stability'])} of all splits."
     others = {rule: row for rule, row in group["leaders"].items() if rule in WORDS and row != leader}
     if others:
         told = "; ".join(f"{WORDS[rule]}: {row or 'no row'}" for rule, row in others.items())
-        yield f"Another rule of holding a target has another cheapest row: {told}."
+        yield f"Another rule of reaching a target has another best row: {told}."
 
 
-def _row(row: Mapping[str, Any]) -> Row:
+def _row(row: Mapping[str, Any], given: Mapping[str, Any]) -> Row:
     regret, interval = formats.regret(row) if row["solved"] else (formats.NONE, "")
     others = [(formats.cost(row, axis), row["axes"][axis]["is_best"] and bool(row["against"])) for axis in OTHER_AXES]
+    accuracy, _, half_width = formats.interval(given["measures"]["test_accuracy_at_horizon"]).partition(" ± ")
     return Row(
         label=row["label"],
         is_best=row["is_best"] and bool(row["against"]),
@@ -86,8 +115,10 @@ def _row(row: Mapping[str, Any]) -> Row:
         regret=regret,
         interval=interval,
         bar=bar(row),
+        reached=f"{row['targets'][-1]['hits']}/{len(given['seeds'])}" if row["targets"] else formats.NONE,
+        solved=formats.percent(row["solved"]),
+        accuracy=(accuracy, f"± {half_width}" if half_width else ""),
         at_work=formats.NONE if row["under_way"] is None else formats.number(row["under_way"]),
         others=tuple(others) if row["solved"] else ((formats.NONE, False),) * len(OTHER_AXES),
-        held=formats.percent(row["solved"]),
         marks=tuple(row["marks"]),
     )

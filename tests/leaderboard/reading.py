@@ -35,6 +35,8 @@ class Page(HTMLParser):
         self.open.pop()
 
     def handle_data(self, data):
+        if any(at.get("class") == "full-name" for _, at in self.open):
+            return  # a code name follows
         if self.in_results and self.rows and self.rows[-1] and any(tag in ("td", "th") for tag, _ in self.open):
             self.rows[-1][-1] += data + "|" if data.strip() else ""
 
@@ -47,8 +49,8 @@ class Page(HTMLParser):
 
 
 def name(cells):
-    """Of a row: what stands before its options and its command."""
-    return cells[0].partition("options|")[0].replace("|", "")
+    """Of a row: its label."""
+    return cells[0].replace("|", "")
 
 
 def document(folder):

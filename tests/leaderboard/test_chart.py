@@ -1,7 +1,10 @@
 import itertools
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fedbench.leaderboard.pictures import chart
 
@@ -16,61 +19,92 @@ def draw(lines, targets=(), title="t", horizon=None, axis=SECONDS):
     return chart.draw(lines, chart.Picture("c", title, targets, axis, horizon))
 
 
-@pytest.mark.parametrize(("span", "step"), [(20.0, 5.0), (1.0, 0.2), (3600.0, 1000.0), (0.012, 0.002), (6.0, 1.0), (14.0, 2.5)])
-def test_nice_step(span, step):
-    assert chart.nice_step(span, 6) == pytest.approx(step)
-
-
-def test_ticks_and_labels():
-    scale = chart.Scale(0.0, 14.0, 2.5)
-    assert [scale.label(tick) for tick in scale.ticks] == ["0.0", "2.5", "5.0", "7.5", "10.0", "12.5"]
-    assert [chart.Scale(0, 3600, 1000).label(tick) for tick in (0, 1000)] == ["0", "1,000"]
-    assert chart.Scale(0, 0.1, 0.025).label(0.025) == "0.025"
-
-
-def test_the_value_scale_holds_bands_and_targets():
-    scale = chart.value_scale([line("a", [0.0, 1.0], [0.42, 0.55])], [0.8])
-    assert scale.low <= 0.42
-    assert 0.8 <= scale.high <= 1.0
-
-
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
 def test_a_flat_line_has_a_picture(value):
     assert draw([line("a", [0.0], [value])])
 
 
+def read(path, high):
+    """The places and the values of a path, as the page's script reads them."""
+    numbers = [int(one) for one in re.findall(r"-?\d+", path)]
+    xs, ys = itertools.accumulate(numbers[::2]), itertools.accumulate(numbers[1::2])
+    return [(x, round(high - chart.UNIT * y, 6)) for x, y in zip(xs, ys, strict=True)]
+
+
 def test_points_are_where_they_belong():
-    svg = draw([line("a", [0.0, 10.0], [0.0, 1.0])], [0.5])
-    assert 'd="M0,340L1000,0"' in svg
-    root = ET.fromstring(svg)
-    target = next(one for one in root if one.get("class") == "target")
-    assert (target.get("y1"), target.get("x2")) == ("170", "100%")
+    """From 1 to 100 on a logarithmic axis, 10 is in the middle. What is before it is at the left
+    edge."""
+    svg = ET.fromstring(draw([line("a", [0.0, 1.0, 10.0, 100.0], [0.1, 0.1, 0.6543, 0.8])], [0.5]))
+    (path,) = (one for one in svg.iter() if one.get("class") == "line s0")
+    assert read(path.get("d"), 0.85) == [(0, 0.1), (chart.WIDTH // 2, 0.6543), (chart.WIDTH, 0.8)]
+    (target,) = (one for one in svg.iter() if one.get("class") == "target")
+    assert target.get("d") == f"M0 3500h{chart.WIDTH}"
+
+
+@given(
+    st.lists(st.floats(0.1, 0.9).map(lambda value: float(f"{value:.4f}")), min_size=2, max_size=50),
+    st.floats(0.01, 1e6),
+    st.floats(1.01, 3),
+)
+def test_values_are_read_back_to_four_digits(values, first, ratio):
+    at = [first * ratio**i for i in range(len(values))]
+    svg = ET.fromstring(draw([line("a", at, values), line("b", at, values[::-1])]))
+    (path,) = (one for one in svg.iter() if one.get("data-name") == "a" and "line" in one.get("class"))
+    found = read(path.get("d"), float(svg.get("data-high")))
+    assert [value for _, value in found] == pytest.approx(values[-len(found) :], abs=1e-9)
+    end, start = float(svg.get("data-end")), float(svg.get("data-from"))
+    places = [start * (end / start) ** (x / chart.WIDTH) for x, _ in found[1:]]
+    assert places == pytest.approx(at[len(at) - len(found) + 1 :], rel=2e-3)
+
+
+def test_a_band_is_the_mean_and_its_half_width():
+    curve = {"band": "t", "at": [1.0, 2.0], "mean": [0.5, 0.6], "half": [0.1, 0.2]}
+    assert chart.bounds(curve) == (pytest.approx([0.4, 0.4]), pytest.approx([0.6, 0.8]))
+    assert chart.bounds({"mean": [0.5], "low": [0.4], "high": [0.7]}) == ([0.4], [0.7])
+    assert chart.bounds({"mean": [0.5]}) == ([0.5], [0.5]), "one seed has no band"
+
+
+def test_a_picture_is_cut_where_it_should_end():
+    lines = [line("a", [1.0, 2.0, 3.0, 50.0], [0.1, 0.5, 0.7, 0.9]), line("b", [1.0, 2.0, 4.0], [0.1, 0.2, 0.6])]
+    svg = ET.fromstring(chart.draw(lines, chart.Picture("c", "t", [0.6], SECONDS, until=5.0)))
+    assert float(svg.get("data-end")) == 5.0
+    (path,) = (one for one in svg.iter() if one.get("data-name") == "a" and "line" in one.get("class"))
+    assert len(read(path.get("d"), 1)) == 3, "the last point is behind the end"
+
+
+def test_words_at_targets_do_not_overlap():
+    svg = draw([line("a", [1.0, 10.0], [0.1, 0.9])], [0.8, 0.79, 0.5])
+    assert re.findall(r">target ([\d.]+)<", svg) == ["0.8", "0.5"]
+    assert svg.count(f"h{chart.WIDTH}M") >= 2, "their lines are all there"
 
 
 def test_names_are_escaped_and_described():
-    svg = draw([line('<script>"&', [0.0, 1.0], [0.1, 0.2])], title="<b>")
-    root = ET.fromstring(svg)
-    assert root.find("title").text == "<b>"
-    assert '<script>"&: 0.200 at 1.00 s' in root.find("desc").text
-
-
-def test_large_numbers_have_short_labels():
-    assert chart.Scale(0, 85e6, 25e6).label(25e6) == "25.0 M"
+    one, other = line('<script>"&', [1.0, 2.0], [0.1, 0.2]), line("b", [1.0], [0.3])
+    told = ET.fromstring(draw([one, other], [0.5], title="<b>")).get("aria-label")
+    assert told == '<b>. Mean test accuracy at the end of the runs. <script>"&: 0.200 at 2.00 s; b: 0.300 at 1.00 s. Target: 0.5.'
+    assert ET.fromstring(draw([one], [0.5], title="<b>")).get("aria-label") == "<b>. At the end: 0.200 at 2.00 s."
 
 
 def test_the_axis_is_named():
     traffic = {"name": "bytes", "title": "traffic (B)", "unit": "B"}
-    svg = draw([line("a", [0.0, 2e6], [0.1, 0.2])], axis=traffic)
-    assert ">traffic (B)</text>" in svg
+    svg = draw([line("a", [0.0, 2e6], [0.1, 0.2]), line("b", [0.0, 5e6], [0.1, 0.3])], axis=traffic)
+    assert ">traffic (B), logarithmic</text>" in svg
     assert 'data-unit="B"' in svg
+    assert ">2 MB</text>" in svg
     assert "a: 0.200 at 2 MB" in svg
 
 
-@pytest.mark.parametrize(("horizon", "at"), [(2.5, "25.00%"), (None, None), (10.0, None)])
-def test_where_accuracies_are_compared_is_marked_unless_it_is_the_end(horizon, at):
-    root = ET.fromstring(draw([line("a", [0.0, 10.0], [0.1, 0.2])], horizon=horizon))
+@pytest.mark.parametrize(("horizon", "at"), [(10.0, "50.00%"), (None, None), (100.0, None), (0.5, None)])
+def test_where_accuracies_are_compared_is_marked_unless_it_is_an_end(horizon, at):
+    root = ET.fromstring(draw([line("a", [1.0, 100.0], [0.1, 0.2])], horizon=horizon))
     marks = [one.get("x1") for one in root if one.get("class") == "horizon" and one.tag == "line"]
     assert marks == ([at] if at else [])
+
+
+def test_a_single_line_has_nothing_for_a_script():
+    """Beside it is no legend that could show its values."""
+    assert "data-from" not in draw([line("a", [1.0, 2.0], [0.1, 0.2])])
+    assert "data-from" in draw([line("a", [1.0, 2.0], [0.1, 0.2]), line("b", [1.0, 2.0], [0.1, 0.2])])
 
 
 def test_nothing_to_draw():

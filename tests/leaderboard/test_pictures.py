@@ -31,15 +31,23 @@ def test_a_map_shades_shares() -> None:
 
 def test_a_timeline_says_what_becomes_of_jobs() -> None:
     root = ET.fromstring(timeline(TIMELINE))
-    bars = {one.get("class"): one for one in root if one.tag == "rect"}
+    bars = {one.get("class"): one for one in root if one.tag == "path" and one.get("class") != "updates"}
     assert set(bars) == {"used", "lost", "late", "away"}
     titles = [title.text for title in root.iter("title")]
-    assert "0 to 5 s: used, staleness 3" in titles
-    assert "2 to 4 s: late" in titles
-    widths = {name: float(one.get("width") or 0) for name, one in bars.items()}
+    assert "client 4: 1 job used, staleness 3" in titles
+    assert "client 7: 1 job late" in titles
+    assert "client 7: away, 1 time" in titles
+    widths = {name: float((one.get("d") or "").partition("h")[2].partition("v")[0]) for name, one in bars.items()}
     assert abs(widths["used"] - widths["lost"]) < 0.2, "both take five seconds"
     marks = next(one for one in root if one.get("class") == "updates").get("d") or ""
     assert marks.count("M") == 1, "an update behind the end is not drawn"
+
+
+def test_the_jobs_of_a_client_with_one_fate_are_one_path() -> None:
+    jobs = {**JOBS, "client": [4, 4, 4], "fate": ["used", "used", "used"], "staleness": [3, 0, 5]}
+    (bars,) = (one for one in ET.fromstring(timeline({**TIMELINE, "jobs": jobs})) if one.get("class") == "used")
+    assert (bars.get("d") or "").count("z") == 3
+    assert [title.text for title in bars] == ["client 4: 3 jobs used, staleness 0 to 5"]
 
 
 def test_nothing_to_see() -> None:
@@ -49,7 +57,7 @@ def test_nothing_to_see() -> None:
 
 
 def places(picture: str) -> tuple[float, float, float]:
-    low, high = (float(found) for found in re.findall(r'class="range" x1="([\d.]+)" x2="([\d.]+)"', picture)[0])
+    low, high = (float(found) for found in re.findall(r'class="range" d="M([\d.]+) 5H([\d.]+)"', picture)[0])
     return low, float(re.findall(r'cx="([\d.]+)"', picture)[0]), high
 
 
@@ -72,12 +80,25 @@ def test_trials_lie_on_the_scale_of_their_option() -> None:
     ]
     sought = [{"name": "lr", "low": 0.001, "high": 10.0, "scale": "log"}]
     ((name, svg),) = pictures({"sought": sought, "trials": trials, "chosen": 1})
-    dots = [one for one in ET.fromstring(svg) if one.tag == "circle"]
-    places = [float(one.get("cx") or 0) for one in dots]
+    root = ET.fromstring(svg)
+    named = {one.get("class"): one for one in root if one.tag == "circle"}
+    full, hollow, inner = (
+        [(float(x), float(y)) for x, y in re.findall(r"M(\S+) (\S+?)h0", one.get("d") or "")] for one in root if one.tag == "path"
+    )
     assert name == "lr"
-    assert len(dots) == 4, "a value that has no logarithm is left out"
-    assert places[1] - places[0] == pytest.approx(places[2] - places[1], abs=0.2)
-    assert places[3] == places[2], "beyond the interval: at its end"
-    assert [one.get("class") for one in dots] == ["dot", "dot chosen", "dot hollow", "dot"]
-    assert "lr=10: at least 10.0 s, 2 of 8 targets and seeds missed" in svg
-    assert "the default options" in svg
+    assert root.get("aria-label") == "lr: 4 trials", "a value that has no logarithm is left out"
+    assert hollow == inner, "a hollow dot is a smaller one in the ground's colour on a full one"
+    default, chosen = (float(named[kind].get("cx") or 0) for kind in ("dot", "dot chosen"))
+    assert chosen - default == pytest.approx(hollow[0][0] - chosen, abs=2)
+    assert full[0][0] == hollow[0][0], "beyond the interval: at its end"
+    assert "<title>default options: 0.001, 10.0 s</title>" in svg
+    assert "<title>chosen: 0.1, 10.0 s</title>" in svg
+
+
+def test_a_chosen_trial_that_misses_targets_says_so() -> None:
+    trial = {"trial": 0, "options": {"lr": 0.1}, "seconds": 10.0, "misses": 2, "attempts": 8, "unfinished": 0}
+    ((_, svg),) = pictures(
+        {"sought": [{"name": "lr", "low": 0.001, "high": 10.0, "scale": "log"}], "trials": [trial], "chosen": 0}
+    )
+    assert "<title>chosen; default options: 0.1, at least 10.0 s, 2 of 8 missed</title>" in svg
+    assert 'class="dot hollow chosen"' in svg

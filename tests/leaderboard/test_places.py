@@ -15,3 +15,4 @@ def test_a_built_in_algorithm_has_its_full_name_whatever_its_options(record: Cal
     places = Places([of_records([record("fedbuff[buffer_size=5]"), record("scaffold"), own, record("unknown_here")], "title")])
     labels = ("fedbuff[buffer_size=5]", "scaffold", "fedprox", "unknown_here", "not there")
     assert [places.full_name(label) for label in labels] == ["FedBuff", "SCAFFOLD", "", "", ""]
+    assert [places.title(label) for label in labels[:3]] == ["FedBuff fedbuff[buffer_size=5]", "SCAFFOLD", "fedprox"]

@@ -46,6 +46,19 @@ window.fedbenchPage = (() => {
     setTimeout(() => { label.data = before; }, 1500);
   }
 
+  /** The full name of a row's algorithm beside its code name; the code name alone if it has no other. */
+  function named(row) {
+    const full = window.fedbench.names[row.algorithm];
+    if (!full) return row.algorithm;
+    return make("span", {}, make("span", { className: "full-name" }, full), " ", make("code", { className: "code-name" }, row.algorithm));
+  }
+
+  /** A row's name as text: the full name, with the code name if that has options; the code name if there is no other. */
+  function title(row) {
+    const full = window.fedbench.names[row.algorithm];
+    return full && row.algorithm.includes("[") ? `${full} ${row.algorithm}` : full ?? row.algorithm;
+  }
+
   /** The rows of data/rows.js as objects. */
   function rows() {
     const { fields, rows: lists } = window.fedbench;
@@ -82,7 +95,12 @@ window.fedbenchPage = (() => {
     return `${Number(value.toPrecision(3))} PB`;
   }
 
-  const percent = (value) => (value === null || value === undefined ? "–" : `${Math.round(100 * value)} %`);
+  /** Halves go to the even number, as on the pages that are not made by scripts. */
+  function percent(value) {
+    if (value === null || value === undefined) return "–";
+    const all = 100 * value, whole = Math.floor(all), rest = all - whole;
+    return `${rest > 0.5 || (rest === 0.5 && whole % 2) ? whole + 1 : whole} %`;
+  }
 
   /** Seconds with three digits: 0.45 s, 12 s, 1,234 s. */
   const seconds = (value) => (value === null || value === undefined ? "–" : `${digits3(value)} s`);
@@ -108,14 +126,21 @@ window.fedbenchPage = (() => {
     const wide = 96, LOW = 0.5, HIGH = 8, [value, low, high] = row.regret, known = low > 0 || high !== null;
     const x = (one) => 4 + (wide - 8) * Math.log(Math.min(HIGH, Math.max(LOW, one)) / LOW) / Math.log(HIGH / LOW);
     return draw("svg", { class: "bar", width: wide, height: 10, "aria-hidden": "true" },
-      draw("line", { class: "rule", x1: 4, x2: wide - 4, y1: 5, y2: 5 }), draw("line", { class: "axis", x1: x(1), x2: x(1), y1: 0, y2: 10 }),
-      draw("line", { class: "range", x1: x(known ? low : value), x2: x(known ? high ?? HIGH : value), y1: 5, y2: 5 }),
+      draw("path", { class: "rule", d: `M4 5H${wide - 4}` }), draw("path", { class: "axis", d: `M${x(1)} 0V10` }),
+      draw("path", { class: "range", d: `M${x(known ? low : value)} 5H${x(known ? high ?? HIGH : value)}` }),
       draw("circle", { class: known && high === null ? "dot hollow" : "dot", cx: x(value), cy: 5, r: 3 }));
+  }
+
+  /** Round numbers on a logarithmic axis: at least three, if there are so many. */
+  function ticks(low, high) {
+    const from = Math.floor(Math.log10(low)), powers = Array.from({ length: Math.ceil(Math.log10(high)) - from + 1 }, (_, i) => from + i);
+    const round = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9]].map((digits) => powers.flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`))).filter((one) => low <= one && one <= high));
+    return round.find((one) => one.length >= 4) ?? round.at(-1);
   }
 
   document.querySelectorAll(".copy[data-copy]").forEach((button) => {
     button.addEventListener("click", () => copyText(button.dataset.copy, button));
   });
 
-  return { say, make, draw, copyText, rows, state, number, size, percent, seconds, cost, ratio, bar };
+  return { say, make, draw, copyText, named, title, rows, state, number, size, percent, seconds, cost, ratio, bar, ticks };
 })();

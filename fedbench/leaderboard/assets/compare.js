@@ -1,7 +1,7 @@
 // Two to four rows side by side, and the ratios of their costs.
 "use strict";
 (() => {
-  const { make, draw, state, number, size, percent, cost, ratio, bar, say } = window.fedbenchPage;
+  const { make, draw, state, number, size, percent, cost, ratio, bar, say, named, title, ticks } = window.fedbenchPage;
   const all = window.fedbenchPage.rows(), byId = new Map(all.map((row) => [row.id, row]));
   const { kinds } = window.fedbench;
   const box = document.getElementById("comparison"), form = document.getElementById("choose"), MOST = 4;
@@ -26,13 +26,13 @@
     const fixed = (value) => (value === null ? "–" : value.toFixed(3));
     return [
       ["System", (row) => row.system],
-      ["Cost until the targets are held", (row) => cost(row)],
-      ["Regret at its point", (row) => make("span", {}, ratio(row.regret), bar(row))],
+      ["Time to the targets", (row) => cost(row)],
+      ["Ratio to the best at its point", (row) => make("span", {}, ratio(row.regret), bar(row))],
       ["Standing at its point", (row) => row.standing],
-      ["Gradients until then", (row) => cost(row, row.gradients_to_targets, number)], ["Bytes until then", (row) => cost(row, row.bytes_to_targets, size)],
+      ["Gradients to the targets", (row) => cost(row, row.gradients_to_targets, number)], ["Bytes to the targets", (row) => cost(row, row.bytes_to_targets, size)],
       ["Clients at work on average", (row) => number(row.at_work)],
-      ["Targets and seeds held", (row) => percent(row.solved)],
-      ["How its options were chosen", (row) => row.marks.join("; ") || "–"],
+      ["Seeds and targets reached", (row) => percent(row.solved)],
+      ["Choice of options", (row) => row.marks.join("; ") || "–"],
       ...targets.map((target) => [`${Number((100 * target).toPrecision(6))} %: seeds, median s`, (row) => {
         const found = row.targets.find(([one]) => one === target);
         return found ? `${found[1]} of ${row.seeds.length}${found[2] === null ? "" : `, ${found[2]}`}` : "–";
@@ -54,7 +54,7 @@
       const off = make("button", { type: "button" }, "×");
       off.setAttribute("aria-label", `Take ${row.id} away`);
       off.addEventListener("click", () => { ids = ids.filter((id) => id !== row.id); show(); box.focus(); });
-      return make("th", { scope: "col" }, make("a", { href: row.page }, row.algorithm), " ", off, make("small", {}, `${row.point}, ${(kinds[row.options_kind] ?? row.options_kind).toLowerCase()}, ${row.suite}`));
+      return make("th", { scope: "col" }, make("a", { href: row.page }, named(row)), " ", off, make("small", {}, `${row.point}, ${(kinds[row.options_kind] ?? row.options_kind).toLowerCase()}, ${row.suite}`));
     });
     const lines = facts(rows).map(([name, cell, isOption]) => {
       const texts = rows.map((row) => cell(row));
@@ -67,16 +67,16 @@
 
   /** One pair in words. The interval is that of the pair on its board, as if no other had been looked at. */
   function difference(a, b) {
-    const who = (row) => `${row.algorithm} (${row.options_kind})`, sides = `${who(a)} ${cost(a)}, ${who(b)} ${cost(b)}`;
+    const who = (row) => `${title(row)} (${row.options_kind})`, sides = `${who(a)} ${cost(a)}, ${who(b)} ${cost(b)}`;
     if (a.scenario_hash !== b.scenario_hash) return `${who(a)} at ${a.point} and ${who(b)} at ${b.point}: of different scenarios. Seconds are never compared between them.`;
-    if (a.standing === "no board" || b.standing === "no board") return `${sides}: no board has both.`;
+    if (a.standing === "no board" || b.standing === "no board") return `${sides}: no table has both.`;
     if (a.system !== b.system || a.standing === "reference") {
-      return `${sides}: no board compares them, since ${who(a)} has ${a.system === "not compared" ? "no system" : a.system}, ${who(b)} ${b.system === "not compared" ? "none" : b.system}. They differ in what they are given, so the cheaper one need not be the better algorithm.`;
+      return `${sides}: they are not compared, since ${who(a)} has ${a.system === "not compared" ? "no system" : a.system}, ${who(b)} ${b.system === "not compared" ? "none" : b.system}. They differ in what they are given, so the cheaper one need not be the better algorithm.`;
     }
-    if (a.suite !== b.suite || a.options_kind !== b.options_kind) return `${sides}: they are on different boards, so there is no interval here; fedbench compare makes one.`;
-    if (a.solved === 0 && b.solved === 0) return `${who(a)} and ${who(b)}: neither holds a target.`;
+    if (a.suite !== b.suite || a.options_kind !== b.options_kind) return `${sides}: they are in different tables, so there is no interval here. The command fedbench compare computes one.`;
+    if (a.solved === 0 && b.solved === 0) return `${who(a)} and ${who(b)}: neither reaches a target.`;
     const found = a.against[b.algorithm];
-    if (!found) return `${sides}: no verdict, every target is held within ten steps of the evaluation grid.`;
+    if (!found) return `${sides}: no verdict, every target is reached within ten steps of the evaluation grid.`;
     const [, low, high] = found, text = ratio(found), told = `${who(a)} / ${who(b)} ${/^[≥≤]/.test(text) ? text : `= ${text}`}`;
     if (low === 0 && high === null) return `${sides}; ${told}. The seeds, or what was missed, leave open which one costs less.`;
     const cheaper = high !== null && high < 1 ? who(a) : low > 1 ? who(b) : null;
@@ -87,7 +87,7 @@
     const pairs = rows.flatMap((a, i) => rows.slice(i + 1).map((b) => [a, b]));
     return [
       make("h2", {}, "Which one costs less"),
-      make("p", { className: "caption" }, "Costs are virtual seconds until the targets are held. Ratios are paired over seeds; brackets are 95 % intervals of one pair alone. Rows were chosen by who looks at them, so what looks largest among many is overstated."),
+      make("p", { className: "caption" }, "Times are virtual seconds until the targets are reached. Ratios are paired over seeds; brackets are 95 % intervals of one pair alone. You chose the rows, so a difference that looks the largest among many is overstated."),
       make("ul", { className: "sentences" }, ...pairs.map(([a, b]) => make("li", {}, difference(a, b)))),
     ];
   }
@@ -110,41 +110,50 @@
     return waiting.get(key).promise;
   }
 
-  const WIDE = 900, HIGH = 320, LEFT = 48, RIGHT = 18, TOP = 10, BOTTOM = 40, DASHES = ["none", "7 3", "2 3", "9 3 2 3"];
+  const HIGH = 320, LEFT = 48, RIGHT = 18, TOP = 10, BOTTOM = 40, DASHES = ["none", "7 3", "2 3", "9 3 2 3"];
+
+  /** The last place at which a curve has its first value, from which something happens; half of the next one if that is 0. */
+  function begins({ at, mean }) {
+    const moved = mean.findIndex((value) => Math.abs(value - mean[0]) > 0.02), before = at[Math.max(0, (moved < 0 ? mean.length : moved) - 1)];
+    return before > 0 ? before : (at.find((place) => place > 0) ?? 1) / 2;
+  }
 
   async function picture(rows) {
+    const WIDE = Math.max(320, Math.min(1080, box.clientWidth));
     const found = await Promise.all(rows.map(async (row) => (await curvesOf(row))[`${row.algorithm}/${row.options_kind}`]));
     const lines = found.map((curve, i) => ({ curve, row: rows[i] })).filter(({ curve }) => curve?.at.length);
     if (!lines.length) return null;
-    const end = Math.max(...lines.map(({ curve }) => curve.at.at(-1)));
-    const values = lines.flatMap(({ curve }) => [...curve.low, ...curve.high]);
-    const low = Math.max(0, Math.floor(Math.min(...values) * 10) / 10), high = Math.min(1, Math.ceil(Math.max(...values) * 10) / 10);
-    const x = (value) => LEFT + (WIDE - LEFT - RIGHT) * value / end, y = (value) => TOP + (HIGH - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1));
+    const end = Math.max(...lines.map(({ curve }) => curve.at.at(-1))), start = Math.min(end / 10, ...lines.map(({ curve }) => begins(curve)));
+    const values = lines.flatMap(({ curve }) => curve.mean.filter((_, i) => curve.at[i] >= start));
+    const low = Math.max(0, Math.floor(Math.min(...values) * 20) / 20), high = Math.min(1, Math.ceil(Math.max(...values) * 20) / 20);
+    const x = (value) => LEFT + (WIDE - LEFT - RIGHT) * Math.log(Math.max(value, start) / start) / Math.log(end / start);
+    const y = (value) => TOP + (HIGH - TOP - BOTTOM) * (1 - (Math.min(high, Math.max(low, value)) - low) / (high - low || 1));
     const path = (at, there) => at.map((one, i) => `${x(one).toFixed(1)},${y(there[i]).toFixed(1)}`).join("L");
-    const svg = draw("svg", { class: "side-chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Mean test accuracy against virtual time: ${lines.map(({ row, curve }) => `${row.algorithm} ends at ${curve.mean.at(-1).toFixed(3)}`).join(", ")}` });
+    const svg = draw("svg", { class: "side-chart", width: WIDE, height: HIGH, viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Mean test accuracy against virtual time: ${lines.map(({ row, curve }) => `${title(row)} ends at ${curve.mean.at(-1).toFixed(3)}`).join(", ")}` });
     const step = high - low > 0.5 ? 0.2 : 0.1;
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9; i += 1) {
       const tick = draw("text", { x: LEFT - 6, y: y(i * step), dy: ".32em", "text-anchor": "end" });
       tick.textContent = (i * step).toFixed(1);
       svg.append(draw("line", { class: "rule", x1: LEFT, x2: WIDE - RIGHT, y1: y(i * step), y2: y(i * step) }), tick);
     }
-    for (let i = 0; i <= 4; i += 1) {
-      const tick = draw("text", { x: x((end * i) / 4), y: HIGH - BOTTOM + 16, "text-anchor": "middle" });
-      tick.textContent = number((end * i) / 4);
-      svg.append(tick);
+    for (const place of ticks(start, end)) {
+      const tick = draw("text", { x: x(place), y: HIGH - BOTTOM + 16, "text-anchor": "middle" });
+      tick.textContent = place.toLocaleString("en");
+      svg.append(draw("line", { class: "rule", x1: x(place), x2: x(place), y1: TOP, y2: HIGH - BOTTOM }), tick);
     }
     const name = draw("text", { x: WIDE / 2, y: HIGH - 6, "text-anchor": "middle" });
-    name.textContent = "virtual time (s)";
+    name.textContent = "virtual time (s), logarithmic";
     svg.append(name);
     lines.forEach(({ curve }, i) => {
-      svg.append(draw("path", { class: `band s${i}`, d: `M${path(curve.at, curve.high)}L${path([...curve.at].reverse(), [...curve.low].reverse())}Z` }));
+      const side = (sign, ends) => curve.mean.map((value, i) => ends?.[i] ?? value + sign * (curve.half?.[i] ?? 0));
+      svg.append(draw("path", { class: `band s${i}`, d: `M${path(curve.at, side(1, curve.high))}L${path([...curve.at].reverse(), side(-1, curve.low).reverse())}Z` }));
       svg.append(draw("path", { class: `line s${i}`, "stroke-dasharray": DASHES[i], d: `M${path(curve.at, curve.mean)}` }));
     });
     const keys = lines.map(({ row }, i) => {
       const swatch = draw("svg", { class: "swatch", width: 34, height: 10, "aria-hidden": "true" }, draw("line", { class: `line s${i}`, x1: 1, x2: 33, y1: 5, y2: 5, "stroke-dasharray": DASHES[i] }));
-      return make("li", {}, swatch, ` ${row.algorithm}, ${row.point}, ${row.options_kind}`);
+      return make("li", {}, swatch, ` ${title(row)}, ${row.point}, ${row.options_kind}`);
     });
-    return make("figure", {}, svg, make("ul", { className: "keys" }, ...keys), make("figcaption", {}, "Mean test accuracy over seeds with its 95 % interval."));
+    return make("figure", {}, svg, make("ul", { className: "keys" }, ...keys), make("figcaption", {}, "Mean test accuracy over seeds, with its 95 % interval from five seeds on."));
   }
 
   async function show() {

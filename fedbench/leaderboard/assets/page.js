@@ -1,7 +1,7 @@
 // A scenario's page: sorting its table, reading its curves, and which of them stand out.
 "use strict";
 (() => {
-  const { say } = window.fedbenchPage;
+  const { say, size } = window.fedbenchPage;
   const MOST_BOLD = 8;
 
   const value = (row, column) => {
@@ -26,37 +26,48 @@
     say(`Sorted by ${head.querySelector(".label").textContent}, ${order}`);
   }
 
-  /** The points of a drawn line: what is in the picture is all that there is to read. */
-  function points(path, svg) {
-    const { end, low, high } = svg.dataset, tall = Number(svg.getAttribute("height"));
-    return path.getAttribute("d").slice(1).split("L").map((pair) => pair.split(",").map(Number)).map(([x, y]) => ({
-      at: (x / 1000) * end, mean: Number(low) + (Number(high) - low) * (1 - y / tall),
-    }));
+  const WIDE = 10000, UNIT = 1e-4; // as in pictures/chart.py
+
+  /** The points of a drawn line: what is in the picture is all that there is to read. The path is a place and steps from there. */
+  function points(path, high) {
+    const numbers = path.getAttribute("d").match(/-?\d+/g).map(Number), found = [];
+    for (let i = 0, x = 0, y = 0; i + 1 < numbers.length; i += 2) {
+      [x, y] = [x + numbers[i], y + numbers[i + 1]];
+      found.push({ x, mean: high - UNIT * y });
+    }
+    return found;
   }
 
   function chart(figure) {
     const svg = figure.querySelector(".chart"), cross = svg.querySelector(".cross"), at = figure.querySelector("output");
     const lines = new Map([...svg.querySelectorAll(".line")].map((path) => [path.dataset.name, path]));
     const keys = [...figure.querySelectorAll(".key")];
-    const series = keys.map((key) => points(lines.get(key.dataset.name), svg));
-    const end = Number(svg.dataset.end), grid = [...new Set(series.flat().map((point) => point.at))].sort((a, b) => a - b);
+    const { from, end, high, unit } = svg.dataset;
+    const series = keys.map((key) => points(lines.get(key.dataset.name), Number(high)));
+    const grid = [...new Set(series.flat().map((point) => point.x))].sort((a, b) => a - b);
     let place = null;
+
+    /** A place of the logarithmic axis in words. */
+    function told(x) {
+      const value = Number((from * (end / from) ** (x / WIDE)).toPrecision(3));
+      return unit === "B" ? size(value) : `${value.toLocaleString("en")} ${unit}`;
+    }
 
     function show(index) {
       place = index;
       const here = index === null ? null : grid[index];
       cross.setAttribute("visibility", here === null ? "hidden" : "visible");
-      if (here !== null) for (const x of ["x1", "x2"]) cross.setAttribute(x, `${(100 * here) / end}%`);
-      at.textContent = here === null ? at.dataset.rest : `at ${Number(here.toPrecision(4)).toLocaleString("en")} ${svg.dataset.unit}`;
+      if (here !== null) for (const x of ["x1", "x2"]) cross.setAttribute(x, `${(100 * here) / WIDE}%`);
+      at.textContent = here === null ? at.dataset.rest : `at ${told(here)}`;
       keys.forEach((key, i) => {
         const shown = key.querySelector(".value"), one = series[i];
-        const newest = here > one.at(-1).at ? -1 : one.findLastIndex((point) => point.at <= here); // the newest evaluation
+        const newest = here > one.at(-1).x ? -1 : one.findLastIndex((point) => point.x <= here); // the newest evaluation
         shown.textContent = here === null ? shown.dataset.rest : newest < 0 ? "–" : one[newest].mean.toFixed(3);
       });
     }
 
     function nearest(event) {
-      const box = svg.getBoundingClientRect(), here = ((event.clientX - box.left) / box.width) * end;
+      const box = svg.getBoundingClientRect(), here = ((event.clientX - box.left) / box.width) * WIDE;
       let best = 0;
       grid.forEach((place, i) => { if (Math.abs(place - here) < Math.abs(grid[best] - here)) best = i; });
       show(best);

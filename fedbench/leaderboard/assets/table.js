@@ -1,7 +1,7 @@
 // The table of all rows: filters, order, columns, pins and downloads, all of which the address holds.
 "use strict";
 (() => {
-  const { say, make, copyText, state, number, size, percent, cost, ratio, bar } = window.fedbenchPage;
+  const { say, make, copyText, state, number, size, percent, cost, ratio, bar, named, title } = window.fedbenchPage;
   const all = window.fedbenchPage.rows(), { kinds, documents } = window.fedbench;
   const PAGE = 100, MOST_PINS = 4, ALL = "*", NO_SYSTEM = "not compared";
   const byId = new Map(all.map((row) => [row.id, row]));
@@ -13,18 +13,18 @@
 
   // name, heading, what the first click puts on top, the value that is sorted by, what is shown, shown from the start
   const COLUMNS = [
-    ["algorithm", "Algorithm", "ascending", (row) => row.algorithm, (row) => make("a", { href: row.page }, row.algorithm), true],
+    ["algorithm", "Algorithm", "ascending", (row) => title(row), (row) => make("a", { href: row.page }, named(row)), true],
     ["suite", "Suite", "ascending", (row) => row.suite, null, false],
-    ["point", "Point", "ascending", (row) => row.point, (row) => make("a", { href: row.point_page }, row.point), true],
-    ["options_kind", "Options", "ascending", (row) => row.options_kind, null, true],
-    ["system", "System", "ascending", (row) => row.system, null, true],
-    ["cost", "Cost", "ascending", (row) => (row.solved === 0 ? null : row.cost), (row) => cost(row), true],
-    ["regret", "Regret", "ascending", (row) => row.regret?.[0] ?? null, regretCell, true],
-    ["in_set", "In the set", "descending", (row) => (row.standing === "reference" || row.standing === "no board" ? null : Number(row.in_set)), (row) => (row.in_set ? "● yes" : row.standing === "not in the set" ? "no" : row.standing), true],
+    ["point", "Point", "ascending", (row) => row.point, (row) => make("a", { href: row.point_page }, row.point), false],
+    ["options_kind", "Options", "ascending", (row) => row.options_kind, null, false],
+    ["system", "System", "ascending", (row) => row.system, null, false],
+    ["cost", "Time to targets", "ascending", (row) => (row.solved === 0 ? null : row.cost), (row) => cost(row), true],
+    ["regret", "Ratio to the best", "ascending", (row) => row.regret?.[0] ?? null, regretCell, true],
+    ["in_set", "Best within noise", "descending", (row) => (row.standing === "reference" || row.standing === "no board" ? null : Number(row.in_set)), (row) => (row.in_set ? "● yes" : row.standing === "behind the best" ? "no" : row.standing), true],
     ["gradients_to_targets", "Gradients to the targets", "ascending", (row) => (row.solved === 0 ? null : row.gradients_to_targets), (row) => cost(row, row.gradients_to_targets, number), false],
     ["bytes_to_targets", "Bytes to the targets", "ascending", (row) => (row.solved === 0 ? null : row.bytes_to_targets), (row) => cost(row, row.bytes_to_targets, size), false],
-    ["at_work", "Clients at work", "ascending", (row) => row.at_work, (row) => number(row.at_work), true],
-    ["solved", "Held", "descending", (row) => row.solved, (row) => percent(row.solved), true],
+    ["at_work", "Clients at work", "ascending", (row) => row.at_work, (row) => number(row.at_work), false],
+    ["solved", "Reached", "descending", (row) => row.solved, (row) => percent(row.solved), true],
     ...targets.map((target) => [
       `to_${target}`, `${Number((100 * target).toPrecision(6))} %: seeds, median s`, "ascending", (row) => at(row, target)?.[2] ?? null,
       (row) => hits(row, target), false,
@@ -40,13 +40,15 @@
     ["busy", "Busy", "descending", (row) => row.busy, (row) => percent(row.busy), false],
     ["wall_seconds", "Seconds to compute", "ascending", (row) => row.wall_seconds, (row) => number(row.wall_seconds), false],
     ["outcomes", "Outcome", "ascending", (row) => row.outcomes, null, false],
-    ["family", "Family", "ascending", (row) => row.family, null, true],
+    ["family", "Family", "ascending", (row) => row.family, null, false],
     ["clients_remember", "Clients keep state", "ascending", (row) => row.clients_remember, (row) => yes(row.clients_remember), false],
     ["public_data", "Public data", "ascending", (row) => row.public_data, (row) => yes(row.public_data), false],
-    ["validity", "Validity", "ascending", (row) => row.validity, null, true],
+    ["validity", "Validity", "ascending", (row) => row.validity, null, false],
     ["options", "All options", "ascending", (row) => row.options, null, false],
   ].map(([name, title, first, value, cell, shown]) => ({ name, title, first, value, cell: cell ?? ((row) => String(value(row) ?? "–")), shown }));
   const NUMERIC = new Set(["cost", "regret", "gradients_to_targets", "bytes_to_targets", "at_work", "solved", "accuracy", "final_accuracy", "worst_clients", "updates", "gradients", "steps", "bytes", "staleness", "busy", "wall_seconds", ...targets.map((one) => `to_${one}`)]);
+
+  const WHERE = ["suite", "point", "options_kind", "system"]; // shown by themselves as soon as the rows differ in them
 
   const fixed = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
   const yes = (value) => (value === null ? "–" : value ? "yes" : "no");
@@ -97,7 +99,7 @@
   }
 
   function matches(row) {
-    const words = view.q.toLowerCase().split(/\s+/).filter(Boolean), text = `${row.algorithm} ${row.options}`.toLowerCase();
+    const words = view.q.toLowerCase().split(/\s+/).filter(Boolean), text = `${title(row)} ${row.algorithm} ${row.options}`.toLowerCase();
     return words.every((word) => text.includes(word))
       && (!view.suite || row.suite === view.suite) && (!view.point || row.point === view.point)
       && (!view.kind || row.options_kind === view.kind) && (!view.family || row.family === view.family)
@@ -122,14 +124,15 @@
 
   function fill() {
     shown = ordered(all.filter(matches));
-    const columns = COLUMNS.filter((one) => view.columns.split(" ").includes(one.name) || one.name === "algorithm");
+    const chosen = ["algorithm", ...view.columns.split(" "), ...WHERE.filter((name) => unique(shown.map((row) => row[name])).length > 1)];
+    const columns = COLUMNS.filter((one) => chosen.includes(one.name));
     head(columns);
     table.tBodies[0].replaceChildren(...shown.slice(0, limit).map((row) => line(row, columns)));
     const more = find("more");
     more.hidden = shown.length <= limit;
     more.textContent = `Show ${Math.min(PAGE, shown.length - limit)} more rows`;
     const mixed = new Set(shown.map((row) => `${row.scenario_hash} ${row.options_kind} ${row.suite} ${row.system}`)).size > 1;
-    find("count").textContent = `${shown.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} rows${mixed ? "; they are of several boards, between which nothing is compared" : ""}`;
+    find("count").textContent = `${shown.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} rows${mixed ? "; they are of several systems or points, between which nothing is compared" : ""}`;
     pinned();
     save();
   }
@@ -199,16 +202,16 @@
     const close = make("button", { type: "button", className: "close" }, "Close");
     close.addEventListener("click", () => drawer.close());
     const parts = [
-      make("h2", { id: "drawer-title" }, `${row.algorithm} at ${row.point}, ${(kinds[row.options_kind] ?? row.options_kind).toLowerCase()}`),
-      make("p", {}, `Cost ${cost(row)}; regret ${ratio(row.regret)}; ${row.standing}; ${row.outcomes}.`),
+      make("h2", { id: "drawer-title" }, `${title(row)} at ${row.point}, ${(kinds[row.options_kind] ?? row.options_kind).toLowerCase()}`),
+      make("p", {}, `Time to the targets ${cost(row)}; ratio to the best ${ratio(row.regret)}; ${row.standing}; ${row.outcomes}.`),
       row.command ? make("p", { className: "command" }, code(row.command), copy) : null,
       row.command_needs ? make("p", { className: "soft" }, `${row.command ? "Needs " : ""}${row.command_needs}.`) : null,
       make("dl", { className: "drawer-facts" },
-        ...fact("System", row.system), ...fact("How its options were chosen", row.marks.join("; ") || "nothing to remark"),
+        ...fact("System", row.system), ...fact("Choice of options", row.marks.join("; ") || "nothing to remark"),
         ...fact("Validity", row.validity), ...fact("Scenario hash", code(row.scenario_hash)),
         ...fact("Commits", code(row.commits.join(", "))), ...fact("Trainer", row.trainers.join(", ")),
         ...fact("Seeds", row.seeds.join(", ")), ...fact("Options", code(row.options || "none")),
-        ...fact("Digests of the results, a seed each", code(row.digests.join(" ")))),
+        ...fact("Digests of the results, one for each seed", code(row.digests.join(" ")))),
       make("p", {}, make("a", { href: row.page }, "All records of this row")), close,
     ];
     drawer.replaceChildren(...parts.filter((part) => part !== null));

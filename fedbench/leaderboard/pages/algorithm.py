@@ -3,7 +3,7 @@ document."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fedbench.leaderboard.document import TITLES, board_at, rows_at
@@ -42,23 +42,38 @@ def index(site: Site) -> str:
 
 
 def _table(site: Site, document: Mapping[str, Any], label: str) -> dict[str, Any]:
-    """Returns the rows of an algorithm at all points of a document."""
-    rows = [
-        {
-            "point": point,
-            "kind": TITLES[kind],
-            "page": site.places.record(document["name"], point["name"], label, kind),
-            "row": row,
-            "standing": board_at(document, kind, point["name"]).get(label),
-        }
+    """Returns the rows of an algorithm at all points of a document, each point with one row for
+    each kind of options."""
+    points = [
+        {"point": point, "rows": rows}
         for point in document["points"]
-        for kind in document["kinds"]
-        for row in rows_at(document, kind, point["name"])
-        if row["label"] == label
+        if (rows := [row for kind in document["kinds"] for row in _rows(site, document, point, kind, label)])
     ]
-    rows = [{**row, "bar": bar(row["standing"]) if row["standing"] else ""} for row in rows]
+    rows = [row for one in points for row in one["rows"]]
     targets = sorted({one["target"] for row in rows if row["standing"] for one in row["standing"]["targets"]})
-    return {"document": document, "rows": rows, "targets": targets}
+    systems = {row["standing"]["group"] for row in rows if row["standing"]}
+    return {
+        "document": document,
+        "points": points,
+        "rows": rows,
+        "targets": targets,
+        "has_systems": len(systems) > 1,
+        "has_more": len(rows) > len(points),
+    }
+
+
+def _rows(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], kind: str, label: str) -> Iterator[dict[str, Any]]:
+    standing = board_at(document, kind, point["name"]).get(label)
+    for row in rows_at(document, kind, point["name"]):
+        if row["label"] == label:
+            yield {
+                "kind": TITLES[kind],
+                "page": site.places.record(document["name"], point["name"], label, kind),
+                "row": row,
+                "standing": standing,
+                "is_best": bool(standing and standing["is_best"] and standing["against"]),
+                "bar": bar(standing) if standing else "",
+            }
 
 
 def _sensitivities(document: Mapping[str, Any], label: str) -> list[dict[str, Any]]:

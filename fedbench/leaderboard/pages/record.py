@@ -3,15 +3,17 @@ them again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from fedbench.analysis.axes import AXES
+from fedbench.analysis.axes import AXES, Axis
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.document import TITLES, board_at
+from fedbench.leaderboard.formats import NONE
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pages.scenario import bands, cut, last_reached
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.histogram import histogram
 from fedbench.leaderboard.pictures.timeline import timeline
@@ -36,13 +38,24 @@ MEASURES = {
     "wasted_share": ("Local steps in vain", lambda value: formats.percent(value["mean"])),
 }
 """The measures that the page shows, with their titles and how they are written."""
-PROVENANCE = ("commit", "dirty", "trainer", "gpu", "instruction_set", "cpu", "wall_seconds")
-DIGESTS = ("result", "inputs", "plan", "model")
+MADE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "Outcome": lambda run: " ".join(
+        filter(None, (run["state"], (cause := run.get("ended_by")) and f"({cause})", run.get("message")))
+    ),
+    "Commit": lambda run: (run.get("commit") or NONE)[:10] + (" with changes" if run.get("dirty") else ""),
+    "Trainer": lambda run: (run.get("trainer") or NONE) + (f" on {run['gpu']}" if run.get("gpu") else ""),
+    "Instructions": lambda run: run.get("instruction_set") or NONE,
+    "CPU": lambda run: run.get("cpu") or NONE,
+}
+"""How a run ended and was made, as texts. What is the same for all runs of a row stands once."""
 
 
 def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], kind: str, row: Mapping[str, Any]) -> str:
     """Returns the page of a row of a document."""
-    scenario = document["sections"][kind][point["name"]]
+    scenario, made = document["sections"][kind][point["name"]], made_by(row)
+    ended = [{**one, **run["outcome"]} for one, run in zip(made, row["runs"], strict=True)]
+    told = {title: [written(one) for one in ended] for title, written in MADE.items()}
+    shared = {title: texts[0] for title, texts in told.items() if len(set(texts)) == 1}
     return site.page(
         "record.html",
         site.places.record(document["name"], point["name"], row["label"], kind),
@@ -51,6 +64,9 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], ki
         scenario=scenario,
         row=row,
         kind=TITLES[kind],
+        papers=next(
+            (one["facts"]["sources"] for one in document["algorithms"] if one["label"] == row["label"] and one["facts"]), []
+        ),
         standing=(standing := board_at(document, kind, point["name"]).get(row["label"])),
         regret=formats.regret(standing) if standing and standing["against"] else None,
         options=[(name, formats.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
@@ -59,14 +75,22 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], ki
             for name, (title, written) in MEASURES.items()
             if (value := row["measures"].get(name)) is not None and value["mean"] is not None
         ],
-        figures=[one for axis in AXES.values() if (one := _figure(scenario, row, axis))],
+        figures=[one for axis in AXES.values() if (one := _figure(scenario, row, axis, document["axis"]["name"]))],
         timeline=timeline(found) if (found := _timeline(document, point["name"], row["label"], kind)) else "",
         staleness=histogram(row["staleness"], f"{row['label']}: share of the consumed jobs by staleness"),
+        made=list(shared.items()),
+        titles=(titles := [title for title in MADE if title not in shared]),
         runs=[
-            _run(run, made, [one["reached"][i] for one in row["to_target"]])
-            for i, (run, made) in enumerate(zip(row["runs"], made_by(row), strict=True))
+            {
+                **run,
+                "reached": [one["reached"][i] for one in row["to_target"]],
+                "made": {title: told[title][i] for title in titles},
+                "wall_seconds": made[i].get("wall_seconds"),
+                "digest": run["digests"].get("result"),
+            }
+            for i, run in enumerate(row["runs"])
         ],
-        built=_built(made_by(row)),
+        built=_built(made),
     )
 
 
@@ -76,27 +100,17 @@ def _timeline(document: Mapping[str, Any], point: str, label: str, kind: str) ->
     return found if kind == "tuned" else None
 
 
-def _figure(scenario: Mapping[str, Any], row: Mapping[str, Any], on: Any) -> dict[str, Any] | None:
+def _figure(scenario: Mapping[str, Any], row: Mapping[str, Any], on: Axis, compared_on: str) -> dict[str, Any] | None:
     curve = row["curves"].get(on.name)
     if not curve or not curve["at"]:
         return None
-    axis, ident = axis_of(on), f"chart-{on.name}"
+    axis, ident, is_compared = axis_of(on), f"chart-{on.name}", on.name == compared_on
+    until = last_reached([row], scenario, curve["at"][-1]) if is_compared else None
     line = chart.series(row["label"], chart.look_of(0), curve)
     title = f"{row['label']}: test accuracy against {on.words}"
-    svg = chart.draw([line], chart.framed(scenario, title, ident, axis))
-    return {"axis": axis, "ident": ident, "svg": Markup(svg), "band": curve["band"]}
-
-
-def _run(run: Mapping[str, Any], made: Mapping[str, Any], reached: Sequence[float | None]) -> dict[str, Any]:
-    """Returns a run with all fields that the template shows. A field is None if the record lacks
-    it."""
-    return {
-        **run,
-        "reached": reached,
-        "outcome": {name: run["outcome"].get(name) for name in ("state", "ended_by", "message")},
-        "provenance": {name: made.get(name) for name in PROVENANCE},
-        "digests": {name: run["digests"].get(name) for name in DIGESTS},
-    }
+    svg = chart.draw([line], chart.framed(scenario, title, ident, axis, until=until))
+    told = cut(until, curve["at"][-1], axis, scenario["horizon"]["at"])
+    return {"axis": axis, "ident": ident, "svg": Markup(svg), "told": f"{bands([curve['band']])}. {told}".rstrip()}
 
 
 def _built(made: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -3,16 +3,19 @@ and the table of its rows."""
 
 from __future__ import annotations
 
+import html
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from fedbench.analysis.axes import AXES, Axis
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.cells import cells, columns, loses_jobs
 from fedbench.leaderboard.document import TITLES, board_at, rows_at
-from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pages.frame import Site, inline
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.labels import label_map
 from fedbench.leaderboard.sections import axis_of
@@ -23,6 +26,8 @@ BANDS = {
     "range": "bands: lowest to highest seed (fewer than five seeds)",
     "none": "one seed: no band",
 }
+AFTER = 1.1
+"""How far a picture goes on after the last run reached its last target, as a factor."""
 BOLD = 8
 """How many lines stand out at first, since more cannot be told apart. The others are grey until a
 click."""
@@ -38,6 +43,7 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) ->
         address,
         document=document,
         point=point,
+        told=named_in(site, point["sentence"]),
         before=names[i - 1] if i else None,
         after=names[i + 1] if i + 1 < len(names) else None,
         parts=parts(site, document, point["name"]),
@@ -46,13 +52,25 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) ->
     )
 
 
+def named_in(site: Site, text: str) -> Markup:
+    """Returns a line of Markdown as HTML, with the full names of algorithms beside their code
+    names."""
+
+    def with_name(found: re.Match[str]) -> str:
+        full = site.places.full_name(html.unescape(found[1]))
+        return f"{escape(full)} {found[0]}" if full else found[0]
+
+    return Markup(re.sub("<code>([^<]*)</code>", with_name, inline(text)))
+
+
 def remarks(rows: Sequence[Mapping[str, Any]]) -> dict[str, bool]:
     """Returns what a page has to explain, because of its rows."""
     return {"flattered": any(row["flattered"] for row in rows), "losses": any(loses_jobs(row) for row in rows)}
 
 
 def parts(site: Site, document: Mapping[str, Any], point: str) -> list[dict[str, Any]]:
-    """Returns what the template needs of every kind of row at a point."""
+    """Returns what the template needs of every kind of row at a point. The first kind is open, and
+    the others are folded."""
     kinds = {kind: _ordered(document, point, kind) for kind in document["kinds"] if point in document["sections"][kind]}
     labels = dict.fromkeys(row["label"] for rows in kinds.values() for row in rows)
     looks = {label: chart.look_of(i) for i, label in enumerate(labels)}
@@ -60,11 +78,15 @@ def parts(site: Site, document: Mapping[str, Any], point: str) -> list[dict[str,
 
 
 def _ordered(document: Mapping[str, Any], point: str, kind: str) -> list[Mapping[str, Any]]:
-    """Returns the rows in the order of the board, with references last. The first rows are drawn in
-    colours of their own."""
-    place = {label: i for i, label in enumerate(board_at(document, kind, point))}
+    """Returns the rows with the smallest ratios to the best first, and references last. The first
+    rows are drawn in colours of their own."""
+    board = board_at(document, kind, point)
+    place = {
+        label: (one["regret"][0] if one["against"] and one["regret"] else 1.0, i) for i, (label, one) in enumerate(board.items())
+    }
     return sorted(
-        rows_at(document, kind, point), key=lambda row: (bool(row["algorithm"].get("reference")), place.get(row["label"], 0))
+        rows_at(document, kind, point),
+        key=lambda row: (bool(row["algorithm"].get("reference")), place.get(row["label"], (math.inf, 0)) if board else ()),
     )
 
 
@@ -81,7 +103,7 @@ def _part(
     order = {label: place for place, label in enumerate(board)}
     by_cost = sorted(rows, key=lambda row: order.get(row["label"], len(order)) if board else 0)
     figures = [
-        _figure(f"chart-{kind}-{one.name}", scenario, rows, looks, one, axis["name"])
+        _figure(f"chart-{kind}-{one.name}", scenario, rows, looks, one, axis)
         for one in AXES.values()
         if all(one.name in row["curves"] for row in rows) and (kind == document["kinds"][0] or one.name == axis["name"])
     ]
@@ -89,6 +111,8 @@ def _part(
     return {
         "kind": kind,
         "title": TITLES[kind],
+        "is_folded": kind != document["kinds"][0],
+        "compared_at": formats.place(at, axis) if (at := scenario["horizon"]["at"]) is not None else "",
         "given": scenario,
         "facts": _facts(scenario, axis),
         "boards": boards(document, kind, point),
@@ -100,7 +124,6 @@ def _part(
         "rows": [
             {
                 "given": row,
-                "options": [(name, formats.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
                 "cells": cells(row, axis, board.get(row["label"]), has_board=bool(board)),
             }
             for row in by_cost
@@ -117,24 +140,53 @@ def _figure(
     rows: Sequence[Mapping[str, Any]],
     looks: Mapping[str, chart.Look],
     on: Axis,
-    compared_on: str,
+    compared_on: Mapping[str, str],
 ) -> dict[str, Any]:
     """Returns the picture of all rows against one axis. If accuracies are compared on this axis, a
-    mark shows where."""
+    mark shows where, and the picture is cut to where something happens."""
     lines = [chart.series(row["label"], looks[row["label"]], row["curves"][on.name]) for row in rows]
     drawn = [line for line in lines if line.at]
     end = max((line.at[-1] for line in drawn), default=0.0)
     title = f"{scenario['full_name']}: test accuracy against {on.words}"
-    axis = axis_of(on)
-    horizon = scenario["horizon"]["at"] if on.name == compared_on else None
+    axis, is_compared = axis_of(on), on.name == compared_on["name"]
+    horizon = scenario["horizon"]["at"] if is_compared else None
+    until = last_reached(rows, scenario, end) if is_compared else None
     bold = frozenset(line.name for line in drawn[:BOLD])
+    keys = [(line, line.at[-1] < end, line.name in bold, line.mean[-1]) for line in drawn]
     return {
         "axis": axis,
         "ident": ident,
-        "svg": Markup(chart.draw(drawn, chart.framed(scenario, title, ident, axis, horizon), bold)),
-        "lines": [(line, line.at[-1] < end, line.name in bold, line.mean[-1]) for line in drawn],
+        "svg": Markup(chart.draw(drawn, chart.framed(scenario, title, ident, axis, horizon, until), bold)),
+        "lines": keys,
         "bands": bands(row["curves"][on.name]["band"] for row in rows),
+        "cut": cut(until, end, axis, horizon),
     }
+
+
+def cut(until: float | None, end: float, axis: Mapping[str, str], horizon: float | None) -> str:
+    """Returns in words where a picture ends, if that is before the end of the runs."""
+    if until is None:
+        return ""
+    why = (
+        "where accuracies are compared"
+        if horizon and f"{until:.3g}" == f"{horizon:.3g}"
+        else "a little after the last run reached its last target"
+    )
+    return f"The picture ends at {formats.place(until, axis)}, {why}; the runs go on until {formats.place(end, axis)}."
+
+
+def last_reached(rows: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any], end: float) -> float | None:
+    """Returns a place a little after the last run of some rows reached its last target. If one
+    missed a target, it is not before accuracies are compared. None if there is no such place before
+    the end of the runs."""
+    targets = [one for row in rows if not row["algorithm"].get("reference") for one in row["to_target"]]
+    reached = [place for one in targets for place in one["reached"] if place is not None]
+    if not reached:
+        return None
+    last = AFTER * max(reached)
+    if not all(one["hits"] == one["total"] for one in targets):
+        last = max(last, scenario["horizon"]["at"] or end)
+    return float(f"{last:.3g}") if last < end / AFTER else None
 
 
 def bands(kinds: Iterable[str]) -> str:

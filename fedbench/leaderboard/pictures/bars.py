@@ -29,9 +29,9 @@ def bar(row: Mapping[str, Any]) -> Markup:
     one, left, middle, right = (_x(place) for place in (1.0, ends[0], value, ends[1]))
     name = "dot hollow" if is_known and high is None else "dot"
     return Markup(
-        f'<svg class="bar" width="{WIDTH}" height="{HEIGHT}" aria-hidden="true">'
-        f'<line class="rule" x1="4" x2="{WIDTH - 4}" y1="5" y2="5"/><line class="axis" x1="{one}" x2="{one}" y1="0" y2="{HEIGHT}"/>'
-        f'<line class="range" x1="{left}" x2="{right}" y1="5" y2="5"/><circle class="{name}" cx="{middle}" cy="5" r="3"/></svg>'
+        f'<svg class="bar" width="{WIDTH}" height="{HEIGHT}" aria-hidden="true"><path class="rule" d="M4 5H{WIDTH - 4}"/>'
+        f'<path class="axis" d="M{one} 0V{HEIGHT}"/><path class="range" d="M{left} 5H{right}"/>'
+        f'<circle class="{name}" cx="{middle}" cy="5" r="3"/></svg>'
     )
 
 

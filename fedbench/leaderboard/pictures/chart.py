@@ -1,23 +1,26 @@
 """Draws test accuracy against an axis as an inline SVG.
 
-The picture has no viewBox. Its x is in per cent of the width that the page gives it, and its y in
-pixels of a fixed height. The curves are in a nested SVG that is stretched in x alone. So text keeps
-its size from a phone to a wide screen. Colours are classes s0, s1, .. of the style sheet.
+The axis is logarithmic: algorithms differ by factors. The picture has no viewBox. Its x is in per
+cent of the width that the page gives it, and its y in pixels of a fixed height. The curves are in a
+nested SVG that is stretched to that size. So text keeps its size from a phone to a wide screen. A
+unit of y is UNIT of accuracy, which is how exact the curves are, so that a script can read the
+values from the lines. Colours are classes s0, s1, .. of the style sheet.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import chain
+from itertools import pairwise
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from fedbench.leaderboard import formats
+from fedbench.leaderboard.pictures.scales import LogScale, Scale, place_scale, value_scale
 
 HEIGHT = 340  # CSS pixels, also in style.css
-WIDTH = 1000  # units of the stretched part
+WIDTH = 10_000  # units of the stretched part
+UNIT = 1e-4  # accuracy
 MOST_POINTS = 400  # points of a curve, besides the last one
 COLOURS = 7  # classes s0 .. s6 in style.css
 DASHES = ("none", "7 3", "2 3", "9 3 2 3", "14 4", "5 2 1 2 1 2")
@@ -54,13 +57,24 @@ def series(name: str, drawn_as: Look, curve: Mapping[str, Any]) -> Series:
     """Returns the series of a document's curve. A very long curve keeps every k-th point and the
     last one."""
     keep = kept(len(curve["at"]), MOST_POINTS)
-    return Series(name, drawn_as, *([curve[column][i] for i in keep] for column in ("at", "mean", "low", "high")))
+    low, high = bounds(curve)
+    return Series(name, drawn_as, *([column[i] for i in keep] for column in (curve["at"], curve["mean"], low, high)))
+
+
+def bounds(curve: Mapping[str, Any]) -> tuple[Sequence[float], Sequence[float]]:
+    """Returns the lower and the upper ends of a curve's band, from its half width if it has one. A
+    curve without a band is its own."""
+    mean, half = curve["mean"], curve.get("half")
+    if half:
+        pairs = list(zip(mean, half, strict=True))
+        return [value - wide for value, wide in pairs], [value + wide for value, wide in pairs]
+    return curve.get("low") or mean, curve.get("high") or mean
 
 
 def kept(length: int, most: int) -> list[int]:
     """Returns every k-th index of a sequence of some length, and the last index. They are at most
     `most` + 1."""
-    places = list(range(0, length, max(1, math.ceil(length / most))))
+    places = list(range(0, length, max(1, -(-length // most))))
     return [*places, length - 1] if length and places[-1] != length - 1 else places
 
 
@@ -74,6 +88,7 @@ class Picture:
         targets: accuracies, each with a horizontal line.
         axis: the axis with its title and unit, as a document has it.
         horizon: where on the axis accuracies are compared; None if nowhere.
+        until: where the picture ends; by default where the longest line does.
     """
 
     ident: str
@@ -81,62 +96,21 @@ class Picture:
     targets: Sequence[float]
     axis: Mapping[str, str]
     horizon: float | None = None
+    until: float | None = None
 
 
-def framed(scenario: Mapping[str, Any], title: str, ident: str, axis: Mapping[str, str], horizon: float | None = None) -> Picture:
+def framed(
+    scenario: Mapping[str, Any],
+    title: str,
+    ident: str,
+    axis: Mapping[str, str],
+    horizon: float | None = None,
+    until: float | None = None,
+) -> Picture:
     """Returns what is around the lines of a scenario. Only its targets in test accuracy are
     shown."""
     goals = [one["value"] for one in scenario["targets"] if one["metric"] == "test_accuracy"]
-    return Picture(ident, title, goals, axis, horizon)
-
-
-@dataclass(frozen=True)
-class Scale:
-    """A linear scale from `low` to `high` with ticks at multiples of `step`."""
-
-    low: float
-    high: float
-    step: float
-
-    @property
-    def ticks(self) -> list[float]:
-        first, last = math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9)
-        return [i * self.step for i in range(first, last + 1)]
-
-    def label(self, value: float) -> str:
-        if self.high >= 1e6:
-            return formats.number(value)
-        digits = max(0, -math.floor(math.log10(self.step) + 1e-9))
-        return f"{value:,.{digits + (round(self.step * 10**digits, 9) % 1 != 0)}f}"
-
-    def share(self, value: float) -> float:
-        """Returns where a value lies on the scale: 0 at `low`, 1 at `high`."""
-        return (value - self.low) / (self.high - self.low)
-
-
-def nice_step(span: float, wanted: int) -> float:
-    """Returns the smallest step that cuts a span into at most `wanted` intervals. It is 1, 2, 2.5
-    or 5 times a power of ten."""
-    raw = span / wanted
-    power = 10.0 ** math.floor(math.log10(raw))
-    return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= raw * (1 - 1e-9))
-
-
-def place_scale(lines: Sequence[Series]) -> Scale:
-    """Returns the scale from 0 to the end of the longest curve."""
-    high = max(line.at[-1] for line in lines) or 1.0
-    return Scale(0.0, high, nice_step(high, 6))
-
-
-def value_scale(lines: Sequence[Series], targets: Sequence[float]) -> Scale:
-    """Returns the scale that holds all bands and targets. It is widened to whole steps and stays
-    within 0 .. 1, as accuracies do."""
-    values = [*chain.from_iterable((*line.low, *line.high) for line in lines), *targets]
-    low, high = max(0.0, min(values)), min(1.0, max(values))
-    if high - low < 1e-3:
-        low, high = max(0.0, low - 0.05), min(1.0, high + 0.05)
-    step = nice_step(high - low, 6)
-    return Scale(math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, step)
+    return Picture(ident, title, goals, axis, horizon, until)
 
 
 def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None) -> str:
@@ -146,69 +120,87 @@ def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None
         lines: the lines. Those without points are left out.
         picture: what is around the lines.
         bold: the names of the lines that stand out; by default all. The others are behind them,
-            thin, grey and without a band.
+            thin, grey and without a band. A single line without `bold` has no legend beside it in
+            which a script could show its values.
     """
     drawn = sorted((line for line in lines if line.at), key=lambda line: bold is not None and line.name in bold)
     if not drawn:
         return ""
     behind = frozenset() if bold is None else frozenset(line.name for line in drawn) - bold
-    x, y, ident = place_scale(drawn), value_scale(drawn, picture.targets), picture.ident
+    x = place_scale([(line.at, line.mean) for line in drawn], picture.until)
+    shown = [value for line in drawn for place, value in zip(line.at, line.mean, strict=True) if place <= x.high]
+    y = value_scale(shown, picture.targets)
+    ident, unit, is_read = picture.ident, picture.axis["unit"], bold is not None or len(drawn) > 1
     parts = [
-        f'<svg class="chart" id="{ident}" width="100%" height="{HEIGHT}" role="img" tabindex="0" '
-        f'aria-labelledby="{ident}-title {ident}-about" data-end="{x.high:.12g}" '
-        f'data-low="{y.low:.12g}" data-high="{y.high:.12g}" data-unit={quoteattr(picture.axis["unit"])}>',
-        f'<title id="{ident}-title">{escape(picture.title)}</title>',
-        f'<desc id="{ident}-about">{escape(_description(drawn, picture))}</desc>',
-        f'<rect width="100%" height="{HEIGHT}" fill="none" pointer-events="all"/>',
-        *_grid(x, y, picture.axis["title"]),
-        f'<svg width="100%" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" class="curves">',
+        f'<svg class="chart" id="{ident}" width="100%" height="{HEIGHT}" role="img" '
+        f"aria-label={quoteattr(f'{picture.title}. {_description(drawn, picture)}')}"
+        + (
+            f' tabindex="0" data-from="{x.low:.9g}" data-end="{x.high:.9g}" data-high="{y.high:.9g}" data-unit={quoteattr(unit)}>'
+            if is_read
+            else ">"
+        ),
+        f'<rect width="100%" height="{HEIGHT}" fill="none" pointer-events="all"/>' if is_read else "",
+        f'<svg width="100%" height="{HEIGHT}" viewBox="0 0 {WIDTH} {_units(y.high - y.low)}" preserveAspectRatio="none" class="curves">',
+        _grid(x, y),
         *(_band(line, x, y) for line in drawn if line.name not in behind),
         *(_line(line, x, y, "line context" if line.name in behind else "line") for line in drawn),
+        _path_of_targets(picture.targets, y),
         "</svg>",
-        *(_target(value, y) for value in picture.targets),
+        *_names(x, y, picture.axis),
+        _targets(picture.targets, y),
         *_horizon(picture.horizon, x),
-        f'<line class="cross" x1="0" x2="0" y1="0" y2="{HEIGHT}" visibility="hidden"/>',
+        f'<line class="cross" x1="0" x2="0" y1="0" y2="{HEIGHT}" visibility="hidden"/>' if is_read else "",
         "</svg>",
     ]
-    return "\n".join(parts)
+    return "\n".join(part for part in parts if part)
 
 
 def _description(lines: Sequence[Series], picture: Picture) -> str:
     ends = "; ".join(f"{line.name}: {line.mean[-1]:.3f} at {formats.amount(line.at[-1], picture.axis)}" for line in lines)
+    if len(lines) == 1:
+        return f"At the end: {lines[0].mean[-1]:.3f} at {formats.amount(lines[0].at[-1], picture.axis)}."
     goals = ", ".join(f"{value:g}" for value in picture.targets)
-    return f"Mean test accuracy at the end of each line. {ends}." + (f" Target: {goals}." if goals else "")
+    return f"Mean test accuracy at the end of the runs. {ends}." + (f" Target: {goals}." if goals else "")
 
 
-def _grid(x: Scale, y: Scale, name: str) -> list[str]:
-    parts = []
-    for value in y.ticks:
+def _grid(x: LogScale, y: Scale) -> str:
+    across = "".join(f"M0 {_units(y.high - value)}h{WIDTH}" for value in y.ticks)
+    down = "".join(f"M{_across(x, value)} 0v{_units(y.high - y.low)}" for value in x.ticks)
+    return f'<path class="rule" d="{across}{down}"/>'
+
+
+def _names(x: LogScale, y: Scale, axis: Mapping[str, str]) -> list[str]:
+    """Returns the numbers at the ticks, and what they are."""
+    values = "".join(f'<text y="{_y(y, value)}">{y.label(value)}</text>' for value in y.ticks)
+    places = "".join(f'<text x="{100 * x.share(value):.4g}%">{formats.tick(value, axis)}</text>' for value in x.ticks)
+    return [
+        f'<g class="values">{values}</g><g class="places">{places}</g>',
+        f'<line class="axis" x2="100%" y1="{HEIGHT}" y2="{HEIGHT}"/>',
+        f'<text class="name" x="50%" y="{HEIGHT + 40}">{escape(axis["title"])}, logarithmic</text>'
+        f'<text class="name upright">test accuracy</text>',
+    ]
+
+
+def _path_of_targets(values: Iterable[float], y: Scale) -> str:
+    lines = "".join(f"M0 {_units(y.high - value)}h{WIDTH}" for value in values)
+    return f'<path class="target" d="{lines}"/>' if lines else ""
+
+
+def _targets(values: Iterable[float], y: Scale) -> str:
+    """Returns the words at the targets. One that is close below another one has none."""
+    words, above = "", -float("inf")
+    for value in sorted(values, reverse=True):
         at = _y(y, value)
-        parts.append(f'<line class="rule" x1="0" x2="100%" y1="{at}" y2="{at}"/>')
-        parts.append(f'<text class="tick" x="-8" y="{at}" dy=".32em" text-anchor="end">{y.label(value)}</text>')
-    for value in x.ticks:
-        at = f"{100 * x.share(value):.2f}%"
-        parts.append(f'<line class="axis" x1="{at}" x2="{at}" y1="{HEIGHT}" y2="{HEIGHT + 5}"/>')
-        parts.append(f'<text class="tick" x="{at}" y="{HEIGHT + 19}" text-anchor="middle">{x.label(value)}</text>')
-    parts.append(f'<line class="axis" x1="0" x2="100%" y1="{HEIGHT}" y2="{HEIGHT}"/>')
-    parts.append(f'<text class="name" x="50%" y="{HEIGHT + 40}" text-anchor="middle">{escape(name)}</text>')
-    parts.append(
-        f'<text class="name" transform="translate(-44 {HEIGHT / 2:g}) rotate(-90)" text-anchor="middle">test accuracy</text>'
-    )
-    return parts
+        if float(at) - above >= 14:
+            words += f'<text y="{at}">target {value:g}</text>'
+            above = float(at)
+    return f'<g class="targets">{words}</g>' if words else ""
 
 
-def _target(value: float, y: Scale) -> str:
-    at = _y(y, value)
-    return (
-        f'<line class="target" x1="0" x2="100%" y1="{at}" y2="{at}"/>'
-        f'<text class="target" x="0" y="{at}" dx="6" dy="-5">target {value:g}</text>'
-    )
-
-
-def _horizon(place: float | None, x: Scale) -> list[str]:
+def _horizon(place: float | None, x: LogScale) -> list[str]:
     """Returns the mark of the place where accuracies are compared. There is none if the place is
     the end of the picture."""
-    if place is None or x.share(place) > 0.999:
+    if place is None or not 0.001 < x.share(place) < 0.999:
         return []
     at, is_right = f"{100 * x.share(place):.2f}%", x.share(place) > 0.6
     return [
@@ -218,22 +210,41 @@ def _horizon(place: float | None, x: Scale) -> list[str]:
     ]
 
 
-def _line(line: Series, x: Scale, y: Scale, kind: str) -> str:
-    path = _path(line.at, line.mean, x, y)
+def _line(line: Series, x: LogScale, y: Scale, kind: str) -> str:
+    path = _path(_points(line.at, line.mean, x, y))
     name, look = quoteattr(line.name), line.look
-    return f'<path class="{kind} s{look.colour}" data-name={name} stroke-dasharray="{look.dash}" d="M{path}"/>'
+    return f'<path class="{kind} s{look.colour}" data-name={name} stroke-dasharray="{look.dash}" d="{path}"/>'
 
 
-def _band(line: Series, x: Scale, y: Scale) -> str:
-    there, back = _path(line.at, line.high, x, y), _path(line.at[::-1], line.low[::-1], x, y)
-    return f'<path class="band s{line.look.colour}" data-name={quoteattr(line.name)} d="M{there}L{back}Z"/>'
+def _band(line: Series, x: LogScale, y: Scale) -> str:
+    """Returns a band, in steps of ten units of y: nothing is read from it."""
+    there, back = (_points(line.at, values, x, y) for values in (line.high, line.low))
+    path = _path([(across, round(down / 10)) for across, down in (*there, *back[::-1])])
+    return f'<path class="band s{line.look.colour}" data-name={quoteattr(line.name)} transform="scale(1 10)" d="{path}Z"/>'
 
 
-def _path(places: Sequence[float], values: Sequence[float], x: Scale, y: Scale) -> str:
-    return "L".join(f"{WIDTH * x.share(t):.4g},{_y(y, value)}" for t, value in zip(places, values, strict=True))
+def _points(places: Sequence[float], values: Sequence[float], x: LogScale, y: Scale) -> list[tuple[int, int]]:
+    """Returns the points inside of the picture, and the last one before it at its left edge."""
+    pairs = list(zip(places, values, strict=True))
+    first = max((i for i, place in enumerate(places) if place <= x.low), default=0)
+    return [(_across(x, place), _units(y.high - value)) for place, value in pairs[first:] if place <= x.high * (1 + 1e-9)]
+
+
+def _path(points: Sequence[tuple[int, int]]) -> str:
+    """Returns a path in steps from point to point, which is half as long as one of places."""
+    steps = [points[0], *((b[0] - a[0], b[1] - a[1]) for a, b in pairwise(points))]
+    first, *others = (f"{dx} {dy}" if dy >= 0 else f"{dx}{dy}" for dx, dy in steps)
+    return f"M{first}l{' '.join(others)}".replace(" -", "-") if others else f"M{first}h0"
+
+
+def _across(x: LogScale, place: float) -> int:
+    return round(WIDTH * x.share(place))
+
+
+def _units(accuracy: float) -> int:
+    return round(accuracy / UNIT)
 
 
 def _y(scale: Scale, value: float) -> str:
-    """Returns the pixels from the top. They stay inside the picture, since a t-interval may leave
-    0 .. 1."""
-    return f"{HEIGHT * (1 - min(1.0, max(0.0, scale.share(value)))):.5g}"
+    """Returns the pixels from the top."""
+    return f"{HEIGHT * (1 - scale.share(value)):.5g}"

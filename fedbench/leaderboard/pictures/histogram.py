@@ -20,12 +20,12 @@ def histogram(shares: Sequence[float], title: str) -> Markup:
         return Markup("")
     most, rest = max(shares), 1 - sum(shares)
     beyond = f"; {formats.number(float(f'{100 * rest:.2g}'))} % are beyond {len(shares) - 1}" if rest > 0.0005 else ""
-    wide = (WIDTH - LEFT - RIGHT) / len(shares)
+    wide, floor = (WIDTH - LEFT - RIGHT) / len(shares), HEIGHT - BOTTOM
     bars = [
-        f'<rect class="share" x="{LEFT + wide * i:.1f}" y="{_y(share / most):.1f}" width="{max(0.5, wide - 1):.1f}" '
-        f'height="{HEIGHT - BOTTOM - _y(share / most):.1f}"><title>staleness {i}: {formats.number(100 * share)} %</title></rect>'
+        f'<path d="M{LEFT + wide * i:.1f} {floor}V{_y(share / most):.1f}h{max(0.5, wide - 1):.1f}V{floor}">'
+        f"<title>{i}: {formats.number(100 * share)} %</title></path>"
         for i, share in enumerate(shares)
-        if share
+        if share / most > 0.002  # less is not seen
     ]
     ticks = range(0, len(shares), max(1, len(shares) // 8))
     marks = [f'<text x="{LEFT + wide * (i + 0.5):.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">{i}</text>' for i in ticks]
@@ -35,7 +35,7 @@ def histogram(shares: Sequence[float], title: str) -> Markup:
     ]
     axis = f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM}"/>'
     name = f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 4}" text-anchor="middle">staleness, in updates{beyond}</text>'
-    return image("histogram", (WIDTH, HEIGHT), title, "".join([*bars, axis, *marks, name]))
+    return image("histogram", (WIDTH, HEIGHT), title, "".join(['<g class="share">', *bars, "</g>", axis, *marks, name]))
 
 
 def _y(part: float) -> float:

@@ -1,5 +1,5 @@
 """Draws how much an option matters. Each trial is a dot, with its value of the option against its
-mean time to the targets."""
+mean time to the targets. The dots are points of two paths, which their round ends make visible."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ def pictures(found: Mapping[str, Any]) -> list[tuple[str, Markup]]:
 
 
 def _picture(found: Mapping[str, Any], option: Mapping[str, Any], most: float) -> Markup:
-    dots = []
+    dots: dict[bool, list[str]] = {False: [], True: []}
+    named = []
     for trial in found["trials"]:
         value = trial["options"].get(option["name"])
         if value is None or not _within(value, option):
             continue
-        kind = "dot" + (" hollow" if trial["misses"] else "") + (" chosen" if trial["trial"] == found["chosen"] else "")
-        least, missed = "", ""
-        if trial["misses"]:
-            least, missed = "at least ", f", {trial['misses']} of {trial['attempts']} targets and seeds missed"
-        told = f"{option['name']}={value:g}: {least}{trial['seconds']:.1f} s{missed}"
-        told += ", the default options" if trial["trial"] == 0 else ""
         x, y = _x(value, option), TOP + (HEIGHT - TOP - BOTTOM) * (1 - trial["seconds"] / most)
-        size = 5 if trial["trial"] == found["chosen"] else 3
-        dots.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"><title>{escape(told)}</title></circle>')
+        if trial["trial"] in (0, found["chosen"]):
+            named.append(_dot(trial, value, x, y, is_chosen=trial["trial"] == found["chosen"]))
+        else:
+            dots[bool(trial["misses"])].append(f"M{x:.0f} {y:.0f}h0")
+    parts = [f'<path class="trials" d="{"".join(dots[False])}"/>' if dots[False] else ""]
+    if missing := "".join(dots[True]):
+        parts.append(f'<path class="trials" d="{missing}"/><path class="trials missing" d="{missing}"/>')
+    count = sum(map(len, dots.values())) + len(named)
     bottom = HEIGHT - BOTTOM
     ends = "".join(
         f'<text x="{_x(value, option):.1f}" y="{bottom + 14}" text-anchor="{anchor}">{value:g}</text>'
@@ -48,9 +49,19 @@ def _picture(found: Mapping[str, Any], option: Mapping[str, Any], most: float) -
         f'<text x="{LEFT - 5}" y="{TOP}" dy=".7em" text-anchor="end">{formats.number(most)}</text>'
         f'<text x="{LEFT - 5}" y="{bottom}" text-anchor="end">0 s</text>{ends}'
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 5}" text-anchor="middle">{escape(option["name"])}{scale}</text>'
-        f"{''.join(dots)}"
+        f"{''.join(parts)}{''.join(named)}"
     )
-    return image("sensitivity", (WIDTH, HEIGHT), f"{option['name']}: {len(dots)} trials", inside)
+    return image("sensitivity", (WIDTH, HEIGHT), f"{option['name']}: {count} trials", inside)
+
+
+def _dot(trial: Mapping[str, Any], value: float, x: float, y: float, *, is_chosen: bool) -> str:
+    """Returns the dot of the trial that was chosen, or of the default options, with what it is in
+    words."""
+    kind = "dot" + " hollow" * bool(trial["misses"]) + " chosen" * is_chosen
+    least, missed = ("at least ", f", {trial['misses']} of {trial['attempts']} missed") if trial["misses"] else ("", "")
+    what = "; ".join(("chosen",) * is_chosen + ("default options",) * (trial["trial"] == 0))
+    told = f"{what}: {value:g}, {least}{trial['seconds']:.1f} s{missed}"
+    return f'<circle class="{kind}" cx="{x:.0f}" cy="{y:.0f}" r="{5 if is_chosen else 3}"><title>{told}</title></circle>'
 
 
 def _within(value: float, option: Mapping[str, Any]) -> bool:

@@ -1,12 +1,13 @@
 """Draws what some clients do at the beginning of a run. Each job is a bar, coloured by what becomes
-of its results. Below the bars are the server's updates."""
+of its results; the bars of a client with one fate are one path. Below them are the server's
+updates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.pictures import image
@@ -29,12 +30,19 @@ def timeline(found: Mapping[str, Any]) -> Markup:
         for client, y in line.items()
     ]
     away = found["absences"]
+    bars: dict[tuple[int, str], list[str]] = {}
     for client, begin, until in zip(away["client"], away["begin"], away["end"], strict=True):
-        parts.append(_bar("away", begin, until, line[client], end, "away"))
+        bars.setdefault((client, "away"), []).append(_bar(begin, until, line[client], end))
+    stale: dict[tuple[int, str], list[int]] = {}
     columns = zip(*(jobs[name] for name in ("client", "begin", "end", "fate", "staleness")), strict=True)
     for client, begin, until, fate, staleness in columns:
-        told = f"{begin:g} to {until:g} s: {fate}" + (f", staleness {staleness}" if staleness is not None else "")
-        parts.append(_bar(fate, begin, until, line[client], end, told))
+        bars.setdefault((client, fate), []).append(_bar(begin, until, line[client], end))
+        if staleness is not None:
+            stale.setdefault((client, fate), []).append(staleness)
+    parts += [
+        f'<path class="{fate}" d="{"".join(drawn)}"><title>{_told(client, fate, len(drawn), stale.get((client, fate), []))}</title></path>'
+        for (client, fate), drawn in bars.items()
+    ]
     updates = found["updates"]
     marks = "".join(f"M{_x(second, end):.1f} {bottom + 4}v8" for second in updates[:MOST_UPDATES] if second <= end)
     parts.append(f'<path class="updates" d="{marks}"/>')
@@ -51,6 +59,16 @@ def _x(second: float, end: float) -> float:
     return LEFT + (WIDTH - LEFT) * min(1.0, second / end)
 
 
-def _bar(kind: str, begin: float, until: float, y: float, end: float, told: str) -> str:
-    left, wide = _x(begin, end), max(1.0, _x(until, end) - _x(begin, end) - 0.7)
-    return f'<rect class="{kind}" x="{left:.1f}" y="{y + 3:g}" width="{wide:.1f}" height="{ROW - 6}"><title>{escape(told)}</title></rect>'
+def _told(client: int, fate: str, count: int, staleness: Sequence[int]) -> str:
+    """Returns in words what becomes of a client's jobs: `client 4: 2 jobs used, staleness 1 to
+    3`."""
+    if fate == "away":
+        return f"client {client}: away, {count} time{'s' * (count > 1)}"
+    ends = sorted({min(staleness), max(staleness)}) if staleness else []
+    spread = f", staleness {' to '.join(map(str, ends))}" if ends else ""
+    return f"client {client}: {count} job{'s' * (count > 1)} {fate}{spread}"
+
+
+def _bar(begin: float, until: float, y: float, end: float) -> str:
+    left, wide, tall = _x(begin, end), max(1.0, _x(until, end) - _x(begin, end) - 0.7), ROW - 6
+    return f"M{left:.1f} {y + 3:g}h{wide:.1f}v{tall}h-{wide:.1f}z"

@@ -108,6 +108,7 @@ def test_without_scripts(visit: Open, site: Path, address: str) -> None:
         page.get_by_role("link", name="Findings").click()
         page.get_by_role("link", name="calm").first.click()
     assert page.get_by_role("heading", name="calm", level=1).is_visible()
+    page.get_by_text("All measures").click()
     row = page.locator(".results").get_by_role("row").filter(has=page.get_by_role("rowheader", name="fedavg"))
     assert "5 finished" in row.inner_text()
 
@@ -122,6 +123,7 @@ def test_the_axis_of_the_curves_changes_without_scripts(visit: Open, site: Path)
 
 def test_at_most_eight_lines_stand_out(visit: Open, site: Path) -> None:
     page = visit(site, "a-board/calm.html")
+    page.get_by_text("2 more, in grey").locator("visible=true").click()
     keys = page.locator("figure:visible .key")
     bold = [key for key in keys.all() if key.get_attribute("aria-pressed") == "true"]
     assert (keys.count(), len(bold)) == (10, 8)
@@ -140,17 +142,48 @@ def test_curves_are_read_with_the_keyboard(visit: Open, site: Path) -> None:
     page = visit(site, "a-board/calm.html")
     page.locator("figure:visible .chart").focus()
     page.keyboard.press("Home")
-    values = page.locator("figure:visible .value").all_inner_texts()
+    values = page.locator("figure:visible .value").all_text_contents()
     assert set(values) == {"0.100"}, "all begin at 0.1"
-    assert page.locator("figure:visible output").inner_text() == "at 0 s"
+    assert page.locator("figure:visible output").inner_text() == "at 2.5 s", "half of the first place that a logarithmic axis has"
     page.keyboard.press("End")
     assert page.locator("figure:visible output").inner_text() == "at 20 s"
     page.keyboard.press("Escape")
-    assert page.locator("figure:visible output").inner_text() == "at the end of each line"
+    assert page.locator("figure:visible output").inner_text() == "at the end of the runs"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_five_columns_come_first_and_the_others_on_demand(visit: Open, site: Path, *, scripts: bool) -> None:
+    page = visit(site, "a-board/calm.html", java_script_enabled=scripts)
+    heads = page.locator(".board").first.locator("thead th")
+    first = ["Algorithm", "Time to targets", "Ratio to the best", "Seeds reaching 80 %", "Accuracy"]
+    assert [head.inner_text() for head in heads.all() if head.is_visible()] == first
+    page.get_by_text("More columns", exact=True).click()
+    assert "Bytes to targets" in [head.inner_text() for head in heads.all() if head.is_visible()]
+    assert page.get_by_role("row").filter(has_text="FedBuff").first.is_visible()
+
+
+@pytest.mark.parametrize("address", ["made-up/calm.html", "algorithms/fast.html"])
+def test_the_five_columns_fit_a_phone(visit: Open, suites: Path, address: str) -> None:
+    page = visit(suites, address, viewport={"width": 390, "height": 844})
+    boxes = page.locator(".scroll:has(.board)")
+    assert boxes.count()
+    for box in boxes.all():
+        assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 1
+
+
+def test_a_point_is_short_on_a_phone(visit: Open, site: Path) -> None:
+    """What is second is folded: ten algorithms in four tables with a chart."""
+    page = visit(site, "a-board/calm.html", viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollHeight") < 4.5 * 844
+    for title in ("All measures", "How to read it"):
+        page.get_by_text(title).click()
+    assert page.locator(".results").is_visible()
+    assert page.get_by_text("Seconds on the simulated clock").is_visible()
 
 
 def test_a_scenario_is_sorted_by_keyboard(visit: Open, site: Path) -> None:
     page = visit(site, "a-board/calm.html")
+    page.get_by_text("All measures").click()
     names = page.locator(".results tbody th > a")
     before = names.all_inner_texts()
     page.locator(".results thead button", has_text="Algorithm").focus()

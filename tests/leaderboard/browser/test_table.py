@@ -12,12 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.leaderboard.browser.conftest import ALGORITHMS, Open
+from tests.leaderboard.browser.conftest import ALGORITHMS, SCENARIOS, Open
 from tests.leaderboard.reading import HOSTILE
 
 
 def names(page: Page) -> list[str]:
-    return page.locator(".browse tbody th").all_inner_texts()
+    """The code names of the rows."""
+    found = "cells => cells.map((cell) => (cell.querySelector('code') ?? cell).textContent)"
+    return [str(name) for name in page.locator(".browse tbody th").evaluate_all(found)]
 
 
 def cells(page: Page, title: str) -> list[str]:
@@ -27,14 +29,17 @@ def cells(page: Page, title: str) -> list[str]:
 def test_it_begins_with_one_board_and_the_cheapest_row(visit: Open, site: Path) -> None:
     page = visit(site, "table.html")
     assert len(names(page)) == 8
-    assert set(cells(page, "Point")) == {"calm"}
-    assert set(cells(page, "System")) == {"10 clients at work"}
+    chosen = [page.locator(f"#filters [name={name}]").input_value() for name in ("point", "system")]
+    assert chosen == ["calm", "10 clients at work"]
+    assert cells(page, "Point") == [], "it is the same for all rows"
     assert page.locator("#count").inner_text() == "8 of 30 rows"
-    assert cells(page, "Regret")[0].startswith("1.00 [")
-    assert cells(page, "In the set")[0] == "● yes"
+    assert cells(page, "Ratio to the best")[0].startswith("1.00 [")
+    assert cells(page, "Best within noise")[0] == "● yes"
     assert "fednova" in names(page)[-3:], "those who hold no target are last"
-    assert "no target" in cells(page, "Cost")[-1]
+    assert "no target" in cells(page, "Time to targets")[-1]
     assert page.url.endswith("table.html"), "the first view needs nothing in the address"
+    page.locator("#filters [name=point]").select_option("")
+    assert set(cells(page, "Point")) == set(SCENARIOS), "it is shown as soon as it differs"
 
 
 def test_filters_order_and_columns_are_in_the_address(visit: Open, site: Path) -> None:
@@ -44,12 +49,12 @@ def test_filters_order_and_columns_are_in_the_address(visit: Open, site: Path) -
     page.locator(".browse thead button", has_text="Test accuracy").click()
     page.locator("summary", has_text="Columns").click()
     page.get_by_role("checkbox", name="Updates").check()
-    page.get_by_role("checkbox", name="Held").uncheck()
+    page.get_by_role("checkbox", name="Reached").uncheck()
     seen, heads = names(page), page.locator(".browse thead th").all_inner_texts()
     assert set(seen) == {"scaffold", "feddyn"}
     assert len(seen) == 6
     assert "Updates" in " ".join(heads)
-    assert "Held" not in " ".join(heads)
+    assert "Reached" not in " ".join(heads)
     accuracies = [float(text.split()[0]) for text in cells(page, "Test accuracy")]
     assert accuracies == sorted(accuracies, reverse=True)
     again = visit(site, page.url.rpartition("/")[2])
@@ -80,7 +85,11 @@ def test_the_word_all_is_a_word(visit: Open, site: Path) -> None:
 def test_rows_of_several_boards_are_not_compared(visit: Open, site: Path) -> None:
     for address in ("table.html#point=*", "table.html#system=*"):
         page = visit(site, address)
-        assert page.locator("#count").inner_text().endswith("they are of several boards, between which nothing is compared")
+        assert (
+            page.locator("#count")
+            .inner_text()
+            .endswith("they are of several systems or points, between which nothing is compared")
+        )
 
 
 def test_the_focus_stays_when_a_pin_goes(visit: Open, site: Path) -> None:
@@ -140,11 +149,11 @@ def test_pins_lead_to_a_comparison(visit: Open, site: Path) -> None:
     page.locator("#comparison path.line").first.wait_for()
     text = page.locator("#comparison").inner_text()
     assert re.search(
-        r"fedavg \(given\) [\d.]+ s, fadas\[concurrency=10\] \(given\) no target: fedavg \(given\) costs less; .* "
+        r"FedAvg \(given\) [\d.]+ s, FADAS fadas\[concurrency=10\] \(given\) no target: FedAvg \(given\) costs less; .* "
         r"≤ 0\.\d\d \[0\.00, 0\.\d\d\]",
         text,
     )
-    assert "fadas[concurrency=10] (given) and fednova (given): neither holds a target." in text
+    assert "FADAS fadas[concurrency=10] (given) and FedNova (given): neither reaches a target." in text
     assert page.locator("#comparison figure path.line").count() == 3
     page.get_by_role("button", name="Take a-board/calm/fednova/given away").click()
     expect(page.locator("#comparison figure path.line")).to_have_count(2)
@@ -163,13 +172,13 @@ def test_the_ratio_of_a_comparison_is_that_of_the_board(visit: Open, site: Path)
     value, interval = ratio(rows["fedavg"]["against"]["scaffold"])
     sign = "" if value[0] in "≥≤" else "= "
     page = visit(site, "compare.html#rows=a-board%2Fcalm%2Ffedavg%2Fgiven+a-board%2Fcalm%2Fscaffold%2Fgiven")
-    expect(page.locator("#comparison")).to_contain_text(f"fedavg (given) / scaffold (given) {sign}{value} {interval}.")
+    expect(page.locator("#comparison")).to_contain_text(f"FedAvg (given) / SCAFFOLD (given) {sign}{value} {interval}.")
 
 
 def test_rows_of_different_systems_have_no_interval(visit: Open, site: Path) -> None:
     page = visit(site, "compare.html#rows=a-board%2Fcalm%2Ffedavg%2Fgiven+a-board%2Fcalm%2Ffedecho%2Fgiven")
     text = page.locator("#comparison .sentences").inner_text()
-    assert re.search(r"fedavg \(given\) [\d.]+ s, fedecho \(given\) no target: no board compares them", text)
+    assert re.search(r"FedAvg \(given\) [\d.]+ s, FedEcho \(given\) no target: they are not compared", text)
     assert "public data" in text
     assert "[" not in text
 

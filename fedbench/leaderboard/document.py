@@ -14,7 +14,6 @@ from fedbench.analysis.axes import SECONDS, Axis, find
 from fedbench.analysis.ranking import in_words
 from fedbench.analysis.summary import summarize
 from fedbench.descriptions import describe_algorithm
-from fedbench.leaderboard.pictures.timeline import MOST_UPDATES
 from fedbench.leaderboard.places import free, slug
 from fedbench.leaderboard.sections import axis_of, built_in, section
 
@@ -161,8 +160,7 @@ def systems(document: Mapping[str, Any], kind: str) -> list[str]:
 
 def _drawn(timeline: Mapping[str, Any]) -> Document:
     """Returns what the picture shows of a timeline."""
-    jobs = {name: timeline["jobs"][name] for name in ("client", "begin", "end", "fate", "staleness")}
-    return {**timeline, "jobs": jobs, "updates": timeline["updates"][:MOST_UPDATES]}
+    return {**timeline, "jobs": {name: timeline["jobs"][name] for name in ("client", "begin", "end", "fate", "staleness")}}
 
 
 def _section_of(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Document:

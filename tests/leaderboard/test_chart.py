@@ -44,7 +44,7 @@ def test_points_are_where_they_belong():
 @given(
     st.lists(st.floats(0.1, 0.9).map(lambda value: float(f"{value:.4f}")), min_size=2, max_size=50),
     st.floats(0.01, 1e6),
-    st.floats(1.01, 3),
+    st.floats(1.3, 3),
 )
 def test_values_are_read_back_to_four_digits(values, first, ratio):
     at = [first * ratio**i for i in range(len(values))]
@@ -62,6 +62,17 @@ def test_a_band_is_the_mean_and_its_half_width():
     assert chart.bounds(curve) == (pytest.approx([0.4, 0.4]), pytest.approx([0.6, 0.8]))
     assert chart.bounds({"mean": [0.5], "low": [0.4], "high": [0.7]}) == ([0.4], [0.7])
     assert chart.bounds({"mean": [0.5]}) == ([0.5], [0.5]), "one seed has no band"
+
+
+def test_points_that_a_screen_does_not_tell_apart_are_one():
+    """The places of a linear grid are crowded at the end of a logarithmic axis."""
+    at = [1.0, *(float(i) for i in range(2, 2000))]
+    svg = ET.fromstring(draw([line("a", at, [0.1, *([0.5] * 1998)])]))
+    (path,) = (one for one in svg.iter() if one.get("class") == "line s0")
+    found = [x for x, _ in read(path.get("d"), 1)]
+    assert len(found) < 200
+    assert (found[0], found[-1]) == (0, chart.WIDTH)
+    assert all(b - a >= chart.CLOSEST for a, b in itertools.pairwise(found[:-1]))
 
 
 def test_a_picture_is_cut_where_it_should_end():

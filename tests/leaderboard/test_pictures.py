@@ -50,6 +50,13 @@ def test_the_jobs_of_a_client_with_one_fate_are_one_path() -> None:
     assert [title.text for title in bars] == ["client 4: 3 jobs used, staleness 0 to 5"]
 
 
+def test_updates_are_marked_until_the_end_however_many_there_are() -> None:
+    root = ET.fromstring(timeline({**TIMELINE, "updates": [i / 1000 for i in range(10_001)]}))
+    marks = next(one for one in root if one.get("class") == "updates").get("d") or ""
+    assert marks.count("M") < 700, "one for each pixel"
+    assert "M760 " in marks
+
+
 def test_nothing_to_see() -> None:
     assert timeline({**TIMELINE, "jobs": {name: [] for name in JOBS}}) == ""
     assert bar({"regret": None, "against": {"other": None}}) == ""

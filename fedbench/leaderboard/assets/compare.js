@@ -35,7 +35,7 @@
       ["Choice of options", (row) => row.marks.join("; ") || "–"],
       ...targets.map((target) => [`${Number((100 * target).toPrecision(6))} %: seeds, median s`, (row) => {
         const found = row.targets.find(([one]) => one === target);
-        return found ? `${found[1]} of ${row.seeds.length}${found[2] === null ? "" : `, ${found[2]}`}` : "–";
+        return found ? `${found[1]} of ${row.seeds.length}${found[2] === null ? "" : `, ${Number(found[2].toPrecision(6))}`}` : "–";
       }]),
       ["Test accuracy", (row) => fixed(row.accuracy) + (row.accuracy_half_width === null ? "" : ` ± ${row.accuracy_half_width.toFixed(3)}`)],
       ["Worst tenth of clients", (row) => fixed(row.worst_clients)],

@@ -97,8 +97,8 @@ def environment() -> Environment:
 
 
 def breakable(selector: str) -> Markup:
-    """Returns a selector as HTML that may wrap after `[` and commas rather than inside a word."""
-    return Markup("<wbr>").join(re.split(r"(?<=[\[,])", selector))
+    """Returns a selector as HTML that may wrap after `[`, `_` and commas, not inside a word."""
+    return Markup("<wbr>").join(re.split(r"(?<=[\[,_])", selector))
 
 
 def inline(text: str) -> Markup:

@@ -21,6 +21,7 @@ from fedbench.leaderboard.pictures.scales import LogScale, Scale, place_scale, v
 HEIGHT = 340  # CSS pixels, also in style.css
 WIDTH = 10_000  # units of the stretched part
 UNIT = 1e-4  # accuracy
+CLOSEST = WIDTH // 200  # distance of two points
 MOST_POINTS = 400  # points of a curve, besides the last one
 COLOURS = 7  # classes s0 .. s6 in style.css
 DASHES = ("none", "7 3", "2 3", "9 3 2 3", "14 4", "5 2 1 2 1 2")
@@ -224,10 +225,16 @@ def _band(line: Series, x: LogScale, y: Scale) -> str:
 
 
 def _points(places: Sequence[float], values: Sequence[float], x: LogScale, y: Scale) -> list[tuple[int, int]]:
-    """Returns the points inside of the picture, and the last one before it at its left edge."""
-    pairs = list(zip(places, values, strict=True))
+    """Returns the points inside of the picture, and the last one before it at its left edge. Of
+    points that are closer than CLOSEST the first one is kept, and the last point always."""
     first = max((i for i, place in enumerate(places) if place <= x.low), default=0)
-    return [(_across(x, place), _units(y.high - value)) for place, value in pairs[first:] if place <= x.high * (1 + 1e-9)]
+    inside = [i for i, place in enumerate(places) if i >= first and place <= x.high * (1 + 1e-9)]
+    found: list[tuple[int, int]] = []
+    for i in inside:
+        across = _across(x, places[i])
+        if i == inside[-1] or not found or across - found[-1][0] >= CLOSEST:
+            found.append((across, _units(y.high - values[i])))
+    return found
 
 
 def _path(points: Sequence[tuple[int, int]]) -> str:

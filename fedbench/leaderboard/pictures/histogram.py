@@ -10,7 +10,7 @@ from fedbench.leaderboard import formats
 from fedbench.leaderboard.pictures import image
 
 WIDTH, HEIGHT = 420, 150
-LEFT, RIGHT, TOP, BOTTOM = 44, 8, 8, 34
+LEFT, RIGHT, TOP, BOTTOM = 52, 8, 8, 34
 
 
 def histogram(shares: Sequence[float], title: str) -> Markup:

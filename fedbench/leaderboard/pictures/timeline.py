@@ -14,7 +14,6 @@ from fedbench.leaderboard.pictures import image
 
 WIDTH, ROW = 760, 18
 LEFT, TOP, BOTTOM = 84, 4, 48
-MOST_UPDATES = 300  # marks of updates
 
 
 def timeline(found: Mapping[str, Any]) -> Markup:
@@ -43,8 +42,8 @@ def timeline(found: Mapping[str, Any]) -> Markup:
         f'<path class="{fate}" d="{"".join(drawn)}"><title>{_told(client, fate, len(drawn), stale.get((client, fate), []))}</title></path>'
         for (client, fate), drawn in bars.items()
     ]
-    updates = found["updates"]
-    marks = "".join(f"M{_x(second, end):.1f} {bottom + 4}v8" for second in updates[:MOST_UPDATES] if second <= end)
+    pixels = dict.fromkeys(round(_x(second, end)) for second in found["updates"] if second <= end)
+    marks = "".join(f"M{column} {bottom + 4}v8" for column in pixels)
     parts.append(f'<path class="updates" d="{marks}"/>')
     parts.append(f'<text x="{LEFT - 6}" y="{bottom + 8}" dy=".32em" text-anchor="end">updates</text>')
     parts += [

@@ -13,28 +13,88 @@ from typing import Annotated
 import typer
 
 from fedbench import registry
-from fedbench.cli.output import put, writing
+from fedbench.cli.output import put, say, writing
 from fedbench.errors import UsageError
 from fedbench.origins import ALGORITHMS, NAME
 
 app = typer.Typer(help="Write a template for your own algorithm or data.", no_args_is_help=True)
 TEMPLATES = Path(__file__).with_name("templates")
+EXAMPLE = "nguyen2022"  # the paper of the algorithm that the template is a variant of
+OUTSIDE = {
+    "imports": "from fedbench.protocols import Buffered, Fraction, Positive, Tools",
+    "options": """\
+    # The annotation is the allowed range. `option(0.9, "A sentence.")`, from fedbench.protocols,
+    # gives an option a sentence, which `fedbench info` shows.
+    server_lr: Positive = 1.0
+    damping: Fraction = 0.9""",
+    "cites": "authors, title, venue, year; algorithm and line numbers; where this departs from them.",
+    "source": '"authors year, Alg. 1"',
+}
 
 NameArgument = Annotated[str, typer.Argument(help="Name: small letters, digits and underscores.")]
 DirectoryOption = Annotated[Path, typer.Option("--directory", "-d", help="Folder to write into, made if it is missing.")]
 
 
 @app.command()
-def algorithm(name: NameArgument, directory: DirectoryOption = Path()) -> None:
+def algorithm(
+    name: NameArgument,
+    directory: DirectoryOption = Path(),
+    in_package: Annotated[
+        bool, typer.Option("--in-package", help="Write into the package, in a clone, with all entries.")
+    ] = False,
+    paper: Annotated[str, typer.Option(help="Key of its paper in fedbench/literature.toml.")] = EXAMPLE,
+    title: Annotated[str, typer.Option(help="Title of a paper that is not there yet.")] = "",
+    authors: Annotated[str, typer.Option(help="Family names of its authors, with commas between.")] = "",
+    venue: Annotated[str, typer.Option(help="Venue, such as NeurIPS or arXiv.")] = "",
+    link: Annotated[str, typer.Option(help="Address, such as https://arxiv.org/abs/2106.06639.")] = "",
+) -> None:
     """Write the file of an algorithm and its test.
 
-    NAME.py is a small algorithm that works, and test_NAME.py passes as it stands. Change both.
+    NAME.py is a small algorithm that works, and test_NAME.py passes as it stands. Change both. With
+    --in-package it is an algorithm of the package, with an entry in every list that has them all.
     """
     check_name("algorithm", name)
     cls = "".join(part.capitalize() for part in name.split("_"))
+    given = {
+        "--paper": paper if paper != EXAMPLE else "",
+        "--title": title,
+        "--authors": authors,
+        "--venue": venue,
+        "--link": link,
+    }
+    if in_package:
+        from fedbench.cli.new_in_package import Source, write
+
+        if directory != Path():
+            raise UsageError("new algorithm: --in-package writes into the package; leave out --directory")
+        return _say_what_to_fill_in(name, write(name, cls, Source(paper, title, authors, venue, link)))
+    if asked := [option for option, value in given.items() if value]:
+        raise UsageError(f"new algorithm: {asked[0]} needs --in-package")
     files = {f"{name}.py": "algorithm.txt", f"test_{name}.py": "test_algorithm.txt"}
-    _write("algorithm", directory, files, name=name, Class=cls, test_file=f"test_{name}.py")
-    _say_what_next(name, cls, directory)
+    _write("algorithm", directory, files, name=name, Class=cls, test_file=f"test_{name}.py", **OUTSIDE)
+    return _say_what_next(name, cls, directory)
+
+
+def _say_what_to_fill_in(name: str, written: list[str]) -> None:
+    lines = [
+        "wrote",
+        *(f"  {file}" for file in written),
+        "fill in",
+        f"  fedbench/algorithms/{name}.py: the paper's equations, options and source in the place of the example's",
+        f"  tests/algorithms/test_{name}.py: a step by hand, and a limit case in which it is another algorithm",
+        "  tests/engine/test_execute.py and fedbench/suites/spaces: the options that it has then",
+        "  tests/house/mutants.yaml: mistakes that a reader of the paper could make",
+        "  CHANGELOG.md: a line",
+    ]
+    for line in lines:
+        say(line)
+    put(
+        "and check\n"
+        f"  fedbench test {name}\n"
+        "  fedbench applicability -o docs/applicability.md\n"
+        "  pytest tests/algorithms tests/house tests/engine/test_execute.py\n"
+        "  make lint"
+    )
 
 
 @app.command()

@@ -24,6 +24,10 @@ def test_every_algorithm_of_every_suite_has_its_space() -> None:
                 assert 1 <= len(space.of(suite.algorithm(selector).name)) <= 4
 
 
+def test_every_algorithm_can_be_tuned() -> None:
+    assert sorted(load("axes").algorithms) == sorted(registry.ALGORITHMS)
+
+
 def test_intervals_take_in_the_published_options() -> None:
     """Else an algorithm could only lose by being tuned. None stands for a default that depends on
     the run."""

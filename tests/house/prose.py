@@ -19,7 +19,9 @@ ROOMS = ("fedbench", "csrc", "tests", "benchmarks")
 WIDTH = 100
 ALIGNED = re.compile(r"\S {2,}\S|\||\S <- \S")
 COMPUTATION = re.compile(r"( = .*){3}")  # worked through by hand, a line a step
-BEGINS = re.compile(r"- |\* |\d+\. |>>> |\.\.\. |```|[A-Z]\w*:$")  # an item, code, or the name of a section
+BEGINS = re.compile(
+    r"- |\* |\d+\. |>>> |\.\.\. |```|[A-Z]\w*:$|-{3,}$|\*{0,2}\w+(, \w+)* : "
+)  # an item, code, or a section and its names
 NAMED = re.compile(r"[\w`*., =\[\]]+: ")  # an argument with what it is
 FOR_TOOLS = re.compile(r"type:|noqa|ruff:|mypy:|NOLINT|codespell|clang-format| ")
 COMMENT = re.compile(r"(\s*(?:#|///|//) )(.*)")

@@ -15,6 +15,16 @@ def columns(text: str) -> int:
     return max(map(len, text.splitlines()))
 
 
+def test_sections_in_the_style_of_numpy_stay_sections() -> None:
+    sections = "    Parameters\n    ----------\n    a, b : int\n        One.\n    *below : int\n        More.\n"
+    source = f'def f():\n    """First.\n\n{sections}\n    {LONG}\n    """\n'
+    found = refilled("a.py", source)
+    assert columns(found) <= 100
+    assert sections in found
+    long = sections.replace("One.", LONG).replace("a, b : int", f"a, b : {'int or ' * 20}float")
+    assert "    ----------\n    a, b : int or" in refilled("a.py", source.replace(sections, long))
+
+
 @pytest.mark.parametrize("quotes", ['"""', 'r"""'])
 def test_a_docstring_is_refilled(quotes: str) -> None:
     text = f"{quotes}{LONG}.\n\n    - {LONG}\n    - short\n\n    Args:\n        a: {LONG}\n            and more.\n    "

@@ -124,7 +124,7 @@ def of_class(cls: type) -> list[str]:
     arguments of whose own `__init__` are its Parameters."""
     text = own_doc(cls)
     doc = docscrape.NumpyDocString(text)
-    annotated = [name for name in vars(cls).get("__annotations__", {}) if not name.startswith("_")]
+    annotated = [name for name in inspect.get_annotations(cls) if not name.startswith("_")]
     assigned: list[str] = []
     has_init = "__init__" in vars(cls) and not dataclasses.is_dataclass(cls) and not getattr(cls, "_is_protocol", False)
     if has_init:

@@ -153,7 +153,7 @@ def test_what_it_writes_passes_as_it_stands(tmp_path: Path) -> None:
     def python(*arguments: str) -> None:
         run(sys.executable, *arguments)
 
-    paper = ("--paper", NEW.key, "--title", NEW.title, "--authors", NEW.authors, "--venue", NEW.venue, "--link", NEW.link)
+    paper = ("--paper", "doe2026", "--title", "A rule", "--authors", "Doe, Roe, Poe", "--venue", "arXiv")
     python("-c", "from fedbench.cli.main import main; main()", "new", "algorithm", "my_algorithm", "--in-package", *paper)
     run("git", "init", "--quiet")
     run("git", "add", "--all")

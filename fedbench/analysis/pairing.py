@@ -174,7 +174,8 @@ def findings(one: Pairing, first: str, second: str) -> list[Finding]:
     if not any(line.target is None for line in one.lines):
         verdict = "no target gets a verdict, since one of the rows needs fewer than ten steps of the grid for each"
         found.append(Finding(one.point, verdict, (), f"{one.point}: {verdict}"))
-    # A single target is all targets, and is shown once: the line of all also has the interval among all pairs.
+    # A single target is all targets, and is shown once: the line of all also has the interval among
+    # all pairs.
     lines = (
         [replace(one.lines[0], target=one.lines[1].target)]
         if [line.target is None for line in one.lines] == [True, False]

@@ -18,10 +18,10 @@ COSTS = {"seconds": "time", "updates": "updates", "gradient_evaluations": "gradi
 """What a run spends, by axis, and the columns that show it."""
 STORE = Path("runs")
 HELD = (
-    "held: the seeds that stayed at or above the target for 20 % of the time. The costs until then are medians over seeds; "
-    "> marks a lower bound, where too few seeds held the target. Time is virtual, traffic is up and down. "
+    "held: the seeds that stayed at or above the target for 20 % of the time",
+    "costs until then: medians over seeds, or > a bound if too few seeds held it",
 )
-FINAL = "final accuracy: the mean over seeds with its 95 % interval."
+ALWAYS = "time: virtual; traffic: up and down; final accuracy: mean, 95 % interval"
 
 
 def print_outcome(records: Records, store: Path) -> None:
@@ -35,7 +35,8 @@ def print_outcome(records: Records, store: Path) -> None:
         lines = [line for row in rows for line in _lines(row, one.scenario.get("targets") or [])]
         columns = [*dict.fromkeys(name for line in lines for name in line)]
         print_table(_title(one), columns, [[line.get(name, "") for name in columns] for line in lines])
-    show(f"{HELD * has_targets}{FINAL}", hang=0)
+    for note in [*(HELD if has_targets else ()), ALWAYS]:
+        show(note)
     show(f"{len(records)} record{'s' * (len(records) > 1)} in {store}")
     where = [] if store == STORE else ["--store", str(store)]
     pair = [["compare", *order[:2]]] if has_targets and len(order) > 1 else []

@@ -59,15 +59,20 @@ def put(text: str) -> None:
     sys.stdout.write(f"{visible(text)}\n")
 
 
-def show(text: str, hang: int = INDENT) -> None:
-    """Prints sentences to standard error as `say` does, without buffering."""
-    sys.stderr.write(f"{fitting(text, err, hang)}\n")
-    sys.stderr.flush()
+def show(text: str) -> None:
+    """Prints sentences to standard error, behind all that was printed to standard output."""
+    _to_stderr(fitting(text, err))
 
 
 def show_next(*commands: str) -> None:
     """Prints commands that can be typed next to standard error, each whole on a line."""
-    sys.stderr.write("".join(f"{line}\n" for line in ["next:", *(f"  {visible(command)}" for command in commands)]))
+    _to_stderr("\n".join(["next:", *(f"  {visible(command)}" for command in commands)]))
+
+
+def _to_stderr(text: str) -> None:
+    with contextlib.suppress(OSError):  # the program says so at its end
+        sys.stdout.flush()  # or lines would change places where both go into one file
+    sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
 

@@ -89,6 +89,9 @@ class Algorithm:
     ----------
     name : str
         The name on the command line and in records.
+    full_name : str
+        The name as papers write it, such as `FedBuff` for `fedbuff`. A class without one of its own
+        is shown by its `name`.
     source : tuple of Cited, or str
         The source of the equations: papers of the bibliography, `cited(nguyen2022="Alg. 1")`, or
         plain text.
@@ -138,8 +141,6 @@ class Algorithm:
 
     name: ClassVar[str] = ""
     full_name: ClassVar[str] = ""
-    """The name as papers write it, such as `FedBuff` for `fedbuff`. A class without one of its own
-    is shown by its `name`."""
     source: ClassVar[str | tuple[Cited, ...]] = ""
     requires: ClassVar[frozenset[str]] = frozenset()
     sends: ClassVar[Literal["delta", "first_gradient", "mean_gradient"]] = "delta"

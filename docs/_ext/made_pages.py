@@ -128,8 +128,11 @@ def _bars(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[
 
 
 def _quiet(app: Any, error: Exception | None) -> None:
-    """The script of the theme tells its steps on the console of the browser. Pages of this site say nothing there."""
+    """The script of the theme tells its steps on the console of the browser. Pages of this site say nothing there. Maps to the sources of the theme
+    are a third of all files, and no reader needs them."""
     script = Path(app.outdir) / "_static/scripts/pydata-sphinx-theme.js"
+    for file in (Path(app.outdir) / "_static").rglob("*.map"):
+        file.unlink()
     if error is None and script.exists():
         script.write_text(re.sub(r"console\.(log|info|debug)\(", "void (", script.read_text()))
 

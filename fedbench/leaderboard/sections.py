@@ -131,16 +131,20 @@ def _is_drawn(axis: Axis, compared_on: Axis) -> bool:
     return axis.name != "steps" or axis == compared_on
 
 
+IN_THE_RECORD = ("server_seconds", "server_seconds_per_update")
+
+
 def _run(run: Record, horizon: Horizon, shared: Mapping[str, Any]) -> Document:
-    """Returns a run. Its provenance is what its row does not have for all runs."""
+    """Returns a run. Its provenance is what its row does not have for all runs; times of the server
+    and other digests than that of the result are in the record alone."""
     return {
         "run_id": run.run_id,
         "seed": run.seed,
         "accuracy_at_horizon": accuracy_at(run, horizon),
         "warnings": list(run.warnings),
         "outcome": run.meta["outcome"],
-        "provenance": {name: value for name, value in run.meta["provenance"].items() if name not in shared},
-        "digests": run.meta["digests"],
+        "provenance": {name: value for name, value in run.meta["provenance"].items() if name not in {*shared, *IN_THE_RECORD}},
+        "digests": {"result": run.meta["digests"].get("result")},
     }
 
 

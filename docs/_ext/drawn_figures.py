@@ -17,6 +17,6 @@ def scraper(block: Any, variables: dict[str, Any], gallery: dict[str, Any]) -> s
         if isinstance(value, Drawn) and name != "_" and id(value) not in shown:
             shown.add(id(value))
             path = next(variables["image_path_iterator"])
-            value.figure.savefig(path, dpi=200)
+            value.figure.savefig(path, dpi=130)
             text += figure_rst([path], gallery["src_dir"], value.caption) + f"\n\n{value.caption}\n\n"
     return text

@@ -31,7 +31,7 @@ def test_a_map_shades_shares() -> None:
 
 def test_a_timeline_says_what_becomes_of_jobs() -> None:
     root = ET.fromstring(timeline(TIMELINE))
-    bars = {one.get("class"): one for one in root if one.tag == "path" and one.get("class") != "updates"}
+    bars = {one.get("class"): one for one in root if one.tag == "path" and one.get("class") not in ("updates", "rule")}
     assert set(bars) == {"used", "lost", "late", "away"}
     titles = [title.text for title in root.iter("title")]
     assert "client 4: 1 job used, staleness 3" in titles

@@ -22,7 +22,7 @@ def histogram(shares: Sequence[float], title: str) -> Markup:
     beyond = f"; {formats.number(float(f'{100 * rest:.2g}'))} % are beyond {len(shares) - 1}" if rest > 0.0005 else ""
     wide, floor = (WIDTH - LEFT - RIGHT) / len(shares), HEIGHT - BOTTOM
     bars = [
-        f'<path d="M{LEFT + wide * i:.1f} {floor}V{_y(share / most):.1f}h{max(0.5, wide - 1):.1f}V{floor}">'
+        f'<path d="M{round(LEFT + wide * i, 1):g} {floor}V{round(_y(share / most), 1):g}h{round(max(0.5, wide - 1), 1):g}V{floor}">'
         f"<title>{i}: {formats.number(100 * share)} %</title></path>"
         for i, share in enumerate(shares)
         if share / most > 0.002  # less is not seen

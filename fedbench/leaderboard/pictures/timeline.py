@@ -24,10 +24,10 @@ def timeline(found: Mapping[str, Any]) -> Markup:
     line = {client: TOP + ROW * i for i, client in enumerate(found["clients"])}
     bottom = TOP + ROW * len(line)
     parts = [
-        f'<text x="{LEFT - 6}" y="{y + ROW / 2}" dy=".32em" text-anchor="end">client {client}</text>'
-        f'<line class="rule" x1="{LEFT}" x2="{WIDTH}" y1="{y + ROW / 2}" y2="{y + ROW / 2}"/>'
+        f'<text x="{LEFT - 6}" y="{y + ROW / 2:g}" dy=".32em" text-anchor="end">client {client}</text>'
         for client, y in line.items()
     ]
+    parts.append(f'<path class="rule" d="{"".join(f"M{LEFT} {y + ROW / 2:g}H{WIDTH}" for y in line.values())}"/>')
     away = found["absences"]
     bars: dict[tuple[int, str], list[str]] = {}
     for client, begin, until in zip(away["client"], away["begin"], away["end"], strict=True):
@@ -70,4 +70,5 @@ def _told(client: int, fate: str, count: int, staleness: Sequence[int]) -> str:
 
 def _bar(begin: float, until: float, y: float, end: float) -> str:
     left, wide, tall = _x(begin, end), max(1.0, _x(until, end) - _x(begin, end) - 0.7), ROW - 6
-    return f"M{left:.1f} {y + 3:g}h{wide:.1f}v{tall}h-{wide:.1f}z"
+    left, wide = round(left, 1), round(wide, 1)
+    return f"M{left:g} {y + 3:g}h{wide:g}v{tall}h-{wide:g}z"

@@ -58,7 +58,8 @@ def command(
 
 
 def _show_algorithm(facts: dict[str, Any]) -> None:
-    say_text(f"{facts['name']}\n\n{facts['about']}")
+    title = f"{facts['name']} ({facts['full_name']})" if facts["full_name"] else facts["name"]
+    say_text(f"{title}\n\n{facts['about']}")
     say()
     for source in facts["sources"]:
         say(source["text"])

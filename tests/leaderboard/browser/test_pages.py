@@ -27,11 +27,15 @@ COMPARED = "compare.html#rows=made-up%2Fcalm%2Ffast%2Ftuned+made-up%2Fcalm%2Fslo
 
 
 @pytest.mark.parametrize(
-    ("address", "scheme"),
-    [*((address, "light") for address in (*PAGES, COMPARED)), *((address, "dark") for address in (*COLOURED, COMPARED))],
+    ("address", "scheme", "width"),
+    [
+        *((address, "light", width) for address in (*PAGES, COMPARED) for width in (1280, 390)),
+        *((address, "dark", 1280) for address in (*COLOURED, COMPARED)),
+    ],
 )
-def test_axe_finds_nothing_serious(visit: Open, suites: Path, address: str, scheme: str) -> None:
-    page = visit(suites, address, color_scheme=scheme)
+def test_axe_finds_nothing_serious(visit: Open, suites: Path, address: str, scheme: str, width: int) -> None:
+    """Also in what is folded."""
+    page = visit(suites, address, color_scheme=scheme, viewport={"width": width, "height": 844})
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     for toggle in page.locator(".more-columns").all():
         toggle.check(force=True)
@@ -44,7 +48,9 @@ def test_axe_finds_nothing_serious(visit: Open, suites: Path, address: str, sche
 @pytest.mark.parametrize("width", [360, 1280])
 def test_no_page_is_wider_than_the_screen(visit: Open, site: Path, address: str, width: int) -> None:
     page = visit(site, address, viewport={"width": width, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for is_open in (False, True):
+        page.evaluate("open => document.querySelectorAll('details').forEach((one) => { one.open = open; })", is_open)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("address", ["index.html", "findings.html"])

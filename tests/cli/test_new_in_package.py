@@ -157,15 +157,10 @@ def test_what_it_writes_passes_as_it_stands(tmp_path: Path) -> None:
     python("-c", "from fedbench.cli.main import main; main()", "new", "algorithm", "my_algorithm", "--in-package", *paper)
     run("git", "init", "--quiet")
     run("git", "add", "--all")
-    for tool in (
-        ["ruff", "check"],
-        ["ruff", "format", "--check"],
-        ["tests.house.rules"],
-        ["tests.house.prose"],
-        ["codespell_lib"],
-    ):
-        python("-m", *tool)
+    run("git", "-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "--quiet", "--message", "A clone")
+    for tool in ("ruff check", "ruff format --check", "tests.house.rules", "tests.house.prose", "codespell_lib"):
+        python("-m", *tool.split())
     python("-m", "mypy", "fedbench/algorithms/my_algorithm.py")
-    tests = ["algorithms", "house", "types", "suites", "cli", "conformance", "engine/test_execute.py", "proof/test_contract.py"]
-    python("-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *(f"tests/{one}" for one in tests))
+    tests = "algorithms house types suites cli conformance engine/test_execute.py proof/test_contract.py test_descriptions.py"
+    python("-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *(f"tests/{one}" for one in tests.split()))
     python("tests/house/mutants.py", "my-algorithm")

@@ -142,7 +142,7 @@ def _run(run: Record, horizon: Horizon, shared: Mapping[str, Any]) -> Document:
         "seed": run.seed,
         "accuracy_at_horizon": accuracy_at(run, horizon),
         "warnings": list(run.warnings),
-        "outcome": run.meta["outcome"],
+        "outcome": {name: text for name, text in run.meta["outcome"].items() if text},
         "provenance": {name: value for name, value in run.meta["provenance"].items() if name not in {*shared, *IN_THE_RECORD}},
         "digests": {"result": run.meta["digests"].get("result")},
     }

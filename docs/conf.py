@@ -81,6 +81,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_show_sphinx = False
 html_copy_source = False
+html_show_search_summary = False  # would be fetched, which a page that was opened from a file may not
 html_theme_options = {
     "navbar_start": ["site-name", "site-links"],
     "navbar_center": [],

@@ -39,7 +39,8 @@ def wrapped(line: str, width: int, hang: int = INDENT) -> Lines:
     for word in re.findall(r"\s*\S+", line):
         for piece in _pieces(word, width - len(before)):
             if cell_len(lines[-1] + piece) > width and lines[-1].strip():
-                lines.append(before + piece.lstrip())
+                spare = width - cell_len(piece.lstrip())  # a long word is indented by less, if it then fits
+                lines.append((before if spare < 0 else before[:spare]) + piece.lstrip())
             else:
                 lines[-1] += piece
     return lines

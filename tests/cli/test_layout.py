@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from fedbench.cli.layout import reflowed, table, wrapped
@@ -19,11 +19,13 @@ CELLS = st.integers(1, 5).flatmap(
 
 
 @given(SENTENCE, st.integers(20, 80), st.integers(0, 4), st.integers(0, 6))
+@example("= = ============", 20, 3, 6)
 def test_a_line_is_broken_at_spaces(text: str, width: int, hang: int, before: int) -> None:
     lines = wrapped(" " * before + text, width, hang)
     assert " ".join(line.strip() for line in lines) == text
     assert max(map(len, lines)) <= width
-    assert {len(line) - len(line.lstrip()) for line in lines[1:]} <= {before + hang}
+    for line in lines[1:]:
+        assert len(line) - len(line.lstrip()) == min(before + hang, width - len(line.split()[0]))
     for line, following in itertools.pairwise(lines):
         assert len(line) + 1 + len(following.split()[0]) > width, "as much as fits stands on a line"
 

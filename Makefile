@@ -78,7 +78,7 @@ html: $(STAMP)
 
 docs: html
 	$(BIN)/python -m tests.house.prose
-	$(BIN)/python -m pytest -n 2 -m "slow or not slow" tests/house/test_pages.py
+	$(BIN)/python -m pytest -n 2 -m "slow or not slow" tests/house/test_pages.py tests/house/test_built.py
 	$(BIN)/python -m pytest -n 2 tests/house/test_readme.py tests/house/test_published.py tests/cli/test_cite.py
 
 slow: $(STAMP)

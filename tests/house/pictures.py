@@ -1,5 +1,5 @@
-"""Takes the pictures of README in a browser: python tests/house/pictures.py. Needs build/site (make
-site), demo/leaderboard (make demo) and Debian's chromium."""
+"""Takes the picture of README in a browser: python tests/house/pictures.py. Needs build/site (make
+site) and Debian's chromium."""
 
 from __future__ import annotations
 
@@ -10,15 +10,9 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "results" / "pictures"
-PINNED = "+".join(f"axes%2Fbase%2F{name}%2Ftuned" for name in ("feddyn", "fedavg", "ringmaster"))
 SHOTS = (
     # picture, page, width, height, colour scheme
-    ("axes", "build/site/index.html", 1500, 1330, "light"),
-    ("table", "build/site/table.html#point=base", 1300, 720, "dark"),
-    ("compare", f"build/site/compare.html#rows={PINNED}", 1100, 900, "light"),
-    ("phone", "build/site/axes/base.html#tuned", 390, 844, "dark"),
-    ("papers", "build/site/papers/wu2021.html", 1180, 1250, "light"),
-    ("digits-demo", "demo/leaderboard/index.html", 1280, 1500, "light"),
+    ("home", "build/site/index.html", 1440, 900, "light"),
 )
 
 

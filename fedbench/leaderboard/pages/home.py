@@ -3,8 +3,9 @@ and how to start and to cite."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -18,8 +19,8 @@ from fedbench.leaderboard.pictures.standings import pictures
 from fedbench.leaderboard.ways import HOME, LEARN
 
 COMMANDS = (
-    ("Run", "fedbench run digits-demo -a fedavg -a fedbuff --seeds 3"),
-    ("Compare", "fedbench leaderboard build"),
+    ("Run", "fedbench run digits-demo -a fedavg -a 'fedbuff[concurrency=10]' --seeds 5 --set budget.seconds=200"),
+    ("Compare", "fedbench compare 'fedbuff[concurrency=10]' fedavg"),
 )
 """What a visitor may paste after the installation."""
 MOST = 4  # algorithms of a set that an answer names
@@ -59,6 +60,15 @@ def render(site: Site, home: Mapping[str, Any]) -> str:
     document = {one["name"]: one for one in site.documents}[home["suite"]]
     kind = document["kinds"][0]
     panels = standings.panels(document, kind, home["baseline"])
+    answers = [answer(document, kind, home["baseline"], one) for one in home["questions"]]
+
+    def in_full(words: str) -> str:
+        """Has the full names of algorithms in the place of those in backticks."""
+        return re.sub("`([^`]+)`", lambda found: site.places.full_name(found[1]) or found[0], words)
+
+    def titled(one: standings.Panel) -> standings.Panel:
+        return replace(one, rows=tuple(replace(row, label=site.places.title(row.label)) for row in one.rows))
+
     return site.page(
         "home.html",
         HOME,
@@ -69,10 +79,10 @@ def render(site: Site, home: Mapping[str, Any]) -> str:
         papers=len(site.papers),
         learn=LEARN if site.docs else "",
         headline=standings.headline(panels),
-        sentence=standings.sentence(panels, "under", "kinds of heterogeneity"),
-        always=always(document, kind, panels),
-        panels=pictures(panels),
-        answers=[answer(document, kind, home["baseline"], one) for one in home["questions"]],
+        sentence=in_full(standings.sentence(panels, "under", "kinds of heterogeneity")),
+        always=in_full(always(document, kind, panels)),
+        panels=pictures([titled(one) for one in panels]),
+        answers=[replace(one, words=in_full(one.words)) for one in answers],
     )
 
 

@@ -1,4 +1,5 @@
-"""The built documentation in a real browser: `make html` makes it, and `make docs` runs these tests."""
+"""The built documentation in a real browser: `make html` makes it, and `make docs` runs these
+tests."""
 
 from __future__ import annotations
 

@@ -24,18 +24,19 @@ Status = Literal["runs", "refused", "no data"]
 PAGE = """\
 # What runs where
 
-Every built-in algorithm with its default options on every scenario of the library, seed 0, as
-`fedbench plan` and the checks before a run say. A number stands for a refusal, whose reason is
-below. `fedbench applicability -o docs/applicability.md` wrote this page; `fedbench applicability
-SCENARIO -a ALGORITHM` tells of one pair, also of your own. Scenarios whose data are yours to bring
-are left out; `fedbench applicability SCENARIO` tells of them.
+Which algorithms run on which scenarios? The table has every built-in algorithm with its default
+options, and every scenario of the library whose data come with fedbench or with Debian. A number
+stands for a refusal; the reason is below the table. Seed 0.
+
+`fedbench applicability -o docs/applicability.md` writes this page. For one pair, also of your own,
+use `fedbench applicability SCENARIO -a ALGORITHM`, and for a scenario whose data you bring,
+`fedbench applicability SCENARIO`.
 
 """
 PART = """\
 # What runs where: {title}
 
-Seed 0, as `fedbench plan` and the checks before a run say. A number stands for a refusal, whose
-reason is below. Made by `{command}`.
+A number stands for a refusal; the reason is below the table. Seed 0. Made by `{command}`.
 
 """
 

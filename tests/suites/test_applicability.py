@@ -53,7 +53,7 @@ def test_scenarios_whose_data_one_must_bring_are_not_on_the_page() -> None:
     left_out = set(scenario_names()) - set(paged())
     brought = ("cifar", "a9a", "shakespeare", "cellular", "mrpc")
     assert left_out == {name for name in scenario_names() if any(part in name for part in brought)}
-    assert "Scenarios whose data are yours to bring\nare left out" in PAGE.read_text()
+    assert "for a scenario whose data you bring,\n`fedbench applicability SCENARIO`" in PAGE.read_text()
 
 
 def test_the_page_says_what_the_plan_says() -> None:

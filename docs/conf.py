@@ -83,8 +83,8 @@ html_show_sphinx = False
 html_copy_source = False
 html_show_search_summary = False  # would be fetched, which a page that was opened from a file may not
 html_theme_options = {
-    "navbar_start": ["site-name", "site-links"],
-    "navbar_center": [],
+    "navbar_start": ["site-name"],
+    "navbar_center": ["site-links"],
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button-field"],
     "secondary_sidebar_items": ["page-toc"],

@@ -172,7 +172,7 @@ def fixed(text: str, told: list[Said]) -> str:
     """The page with what was printed in the place of what it showed, where that was wrong."""
     lines = text.splitlines()
     for one in sorted(told, key=lambda one: -one.line):
-        if not matches(one.expected, one.printed):
+        if not matches(one.expected, one.printed) or any(len(line) > WIDTH for line in one.expected.splitlines()):
             begin = one.line + (one.command.count("\n") if lines[one.line - 1].startswith("$ ") else 0)
             end = begin + len(one.expected.splitlines())
             printed = VARYING.sub("...", _trimmed(one.printed)).splitlines()

@@ -40,7 +40,7 @@ def test_the_extras_are_those_of_the_project() -> None:
     declared = {name: set(map(package, given)) for name, given in PROJECT["optional-dependencies"].items()}
     for name, packages in extras.EXTRAS.items():
         assert {"pillow" if one == "PIL" else one for one in packages} == declared[name]
-    assert set(PROJECT["optional-dependencies"]) == {*extras.EXTRAS, "all", "dev", "rivals", "test"}
+    assert set(PROJECT["optional-dependencies"]) == {*extras.EXTRAS, "all", "dev", "docs", "rivals", "test"}
     assert set(extras.PURPOSES) == set(extras.EXTRAS)
     (everything,) = PROJECT["optional-dependencies"]["all"]
     assert everything == f"{extras.DISTRIBUTION}[{','.join(extras.EXTRAS)}]"

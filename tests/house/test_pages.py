@@ -12,7 +12,17 @@ from . import pages
 ROOT = pages.ROOT
 FOLDERS = (ROOT / "docs", ROOT / "docs/learn", ROOT / "docs/reference")
 ALL = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted(folder.glob("*.md")))]
-SLOW = {"README", "get-started", "compare", "own-algorithm", "own-data", "own-suite", "read-a-record", "determinism"}
+SLOW = {
+    "README",
+    "get-started",
+    "compare",
+    "own-algorithm",
+    "own-data",
+    "own-suite",
+    "read-a-record",
+    "determinism",
+    "review-a-claim",
+}
 MARKED = [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else []) for page in ALL]
 
 

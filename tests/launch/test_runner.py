@@ -74,7 +74,7 @@ def test_a_plugin_that_fails_names_its_line(processes: str, tmp_path: Path) -> N
     fedbench = ["-c", "from fedbench.cli.main import main; main()"]
     assert python(*fedbench, "new", "algorithm", "broken", cwd=tmp_path).returncode == 0
     file = tmp_path / "broken.py"
-    file.write_text(file.read_text().replace("        a = self", "        1 / 0\n        a = self"))
+    file.write_text(file.read_text().replace("        state.x = ", "        1 / 0\n        state.x = "))
     number = file.read_text().splitlines().index("        1 / 0") + 1
     small = ["--set", "clients=6", "--set", "budget.seconds=1", "--set", "task.model=softmax"]
     command = ["run", "digits-demo", "-a", "./broken.py:Broken[buffer_size=2]", *small, "--seeds", "2", "-j", processes]

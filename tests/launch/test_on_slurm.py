@@ -106,7 +106,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def specs() -> list[RunSpec]:
     """Long enough that a job is not over before it is disturbed and killed."""
-    point = SMOKE.points[0].model_copy(update={"set": {"budget.seconds": 1500}})
+    point = SMOKE.points[0].model_copy(update={"set": {"budget.seconds": 800}})
     return [spec for selector in SMOKE.selectors() for spec in SMOKE.runs(point, selector)]
 
 

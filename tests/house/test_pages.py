@@ -58,6 +58,7 @@ def test_every_page_is_in_a_table_of_contents() -> None:
         ("a ... d\n", "a b\nc d\n", True),
         ("a ...", "b a", False),
         ("?", "a", False),
+        ("...", "error: unknown case", False),
     ],
 )
 def test_what_is_printed_matches(expected: str, printed: str, is_right: bool) -> None:

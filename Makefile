@@ -74,7 +74,7 @@ test-core: $(CORE)
 	$(CORE_VENV)/bin/python -m pytest -n 2 tests/test_*.py $(addprefix tests/,conformance engine golden results scenarios tasks types)
 
 html: $(STAMP)
-	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -d build/doctrees docs build/docs
+	$(BIN)/sphinx-build --quiet --fresh-env --fail-on-warning --keep-going -d build/doctrees docs build/docs
 
 docs: html
 	$(BIN)/python -m tests.house.prose

@@ -22,26 +22,23 @@ extensions = [
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "made_pages",
 ]
 exclude_patterns = ["papers", "gallery", "figures/*.ipynb", "_ext", "_static", "_templates"]
-suppress_warnings = ["config.cache"]  # functions in the settings of the gallery cannot be pickled
 pygments_style = "default"
 pygments_dark_style = "github-dark"
 
 # Pages are Markdown, and cells of notebooks are run: one that fails is an error.
-myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_ipywidgets_js = {}  # would be fetched from the network
 nb_merge_streams = True
-nb_mime_priority_overrides = [("html", "image/svg+xml", 0)]
 
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
@@ -50,7 +47,6 @@ copybutton_line_continuation_character = "\\"
 default_role = "code"  # docstrings have names in single backticks
 autodoc_typehints = "none"  # the sections of a docstring have them
 autodoc_member_order = "bysource"
-autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
@@ -58,6 +54,7 @@ numpydoc_xref_param_type = False
 sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib", "drawn_figures.scraper"),
     "capture_repr": (),
+    "run_stale_examples": True,  # an example may be as before, and what it draws not
     "examples_dirs": "gallery",
     "gallery_dirs": "figures",
     "filename_pattern": r"/plot_",

@@ -1,4 +1,4 @@
-"""Shows the figures of an example in the gallery: every `Drawn` that a block leaves in a variable, and those of matplotlib's pyplot."""
+"""Shows the figures of an example in the gallery: every `Drawn` that a block leaves in a variable."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def scraper(block: Any, variables: dict[str, Any], gallery: dict[str, Any]) -> s
     """Writes the pictures of a block, each once, with its caption below."""
     shown = variables.setdefault("shown", set())
     text = ""
-    for name, value in list(variables["example_globals"].items()):
-        if isinstance(value, Drawn) and name != "_" and id(value) not in shown:
+    for value in variables["example_globals"].values():
+        if isinstance(value, Drawn) and id(value) not in shown:
             shown.add(id(value))
             path = next(variables["image_path_iterator"])
             value.figure.savefig(path, dpi=130)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from escaping import escaped
+
 DOCUMENTED = re.compile(r"((?:^[ ]*///.*\n)+)((?:^(?![ ]*///).+\n?)+)", re.MULTILINE)
 
 
@@ -15,15 +17,11 @@ def page(file: Path) -> Iterator[str]:
     yield f"## {file.name}\n"
     yield f"```text\n{_words(first[0]) if first else ''}\n```\n"
     for comment, below in DOCUMENTED.findall(text):
-        yield f"```cpp\n{_declaration(below)}\n```\n\n{_plain(_words(comment))}\n"
+        yield f"```cpp\n{_declaration(below)}\n```\n\n{escaped(_words(comment))}\n"
 
 
 def _words(comment: str) -> str:
     return "\n".join(re.sub(r"^ *//+ ?", "", line) for line in comment.rstrip().splitlines())
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"([<*_\[\]{}$|])", r"\\\1", text)
 
 
 def _declaration(text: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import header_comments
 import scenario_keys
 from docutils import nodes
+from escaping import escaped
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,7 +61,7 @@ class Verbs(_Made):
             told = [record for parameter in command.get_params(context) if (record := parameter.get_help_record(context))]
             if told:
                 yield "| argument or option | what it does |\n|---|---|"
-                yield from (f"| `{_cell(names)}` | {_cell(scenario_keys.escaped(text))} |" for names, text in told)
+                yield from (f"| `{_cell(names)}` | {_cell(escaped(text))} |" for names, text in told)
                 yield ""
 
 
@@ -95,31 +96,21 @@ class ExitCodes(_Made):
 def _epilog(command: Any) -> Iterator[str]:
     """The example below the help of a verb."""
     if command.epilog:
-        yield f"```text\n{inspect.cleandoc(command.epilog)}\n```\n"
+        yield f"```text\n{_unmarked(command.epilog)}\n```\n"
 
 
 def _prose(text: str) -> str:
     """Help as Markdown: its indented lines are code."""
-    return scenario_keys.escaped(inspect.cleandoc(text).replace("\b\n", ""))
+    return escaped(_unmarked(text))
+
+
+def _unmarked(text: str) -> str:
+    """Help without the marks of lines that a terminal does not fill anew."""
+    return inspect.cleandoc(text).replace("\b\n", "")
 
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
-
-
-def _links(app: Any, page: str, source: list[str]) -> None:
-    """A link of a page to a file outside of this folder becomes the file's name; on the site its page, if there is one."""
-    up = "../" * page.count("/") + "../"
-    on_site = {"../results/findings.md": "findings.html", "../papers/README.md": "papers.html", "papers/README.md": "papers.html"}
-
-    def changed(found: re.Match[str]) -> str:
-        words, address = found.groups()
-        plain = address.removeprefix("../") if page.count("/") else address
-        if plain in on_site:
-            return f"[{words}]({up}{on_site[plain]})"
-        return f"{words} (`{address.lstrip('./')}`)" if address.startswith("../" * (page.count("/") + 1)) else found[0]
-
-    source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\((?!https?:)([^)#]+)\)", changed, source[0])
 
 
 def _bars(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
@@ -158,7 +149,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_directive("scenario-keys", ScenarioKeys)
     app.add_directive("headers", Headers)
     app.add_directive("exit-codes", ExitCodes)
-    app.connect("source-read", _links)
     app.connect("autodoc-process-docstring", _bars)
     app.connect("build-finished", _finished)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

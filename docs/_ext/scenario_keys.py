@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 import types
 import typing
 from collections.abc import Iterator
 from typing import Any
 
-from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+from annotated_types import Ge, Gt, Le, Lt
+from escaping import escaped
 from pydantic.fields import FieldInfo
 
 UNITS = {
@@ -77,22 +77,17 @@ def pages() -> Iterator[str]:
 
 
 def _heading(path: str, part: Any) -> str:
-    kind = next((_default(part.model_fields[key]) for key in ("kind", "distribution") if key in part.model_fields), "")
-    literal = next(
-        (typing.get_args(part.model_fields[key].annotation) for key in ("kind", "distribution") if key in part.model_fields), ()
+    kinds = ", ".join(
+        one
+        for key in ("kind", "distribution")
+        if key in part.model_fields
+        for one in typing.get_args(part.model_fields[key].annotation)
     )
-    names = ", ".join(map(str, literal)) or kind.strip("`")
-    return "The scenario" if not path else f"`{path}`" + (f": {names}" if names else "")
+    return "The scenario" if not path else f"`{path}`" + (f": {kinds}" if kinds else "")
 
 
 def _text(part: Any) -> str:
     return escaped(inspect.cleandoc(part.__doc__ or ""))
-
-
-def escaped(text: str) -> str:
-    """Text in which nothing but code between backticks is markup."""
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([<*_\[\]{}$])", r"\\\1", part) for part in parts)
 
 
 def _parts(kind: Any) -> Iterator[Any]:
@@ -129,18 +124,9 @@ def _flat(limit: Any) -> list[Any]:
 
 
 def _range(limits: list[Any]) -> str:
-    said = []
-    for limit in limits:
-        for kind, sign, name in ((Ge, "≥", "ge"), (Gt, ">", "gt"), (Le, "≤", "le"), (Lt, "<", "lt")):
-            if isinstance(limit, kind):
-                said.append(
-                    f"{sign} {getattr(limit, name):,.10g}"
-                    if abs(getattr(limit, name)) < 1e7
-                    else f"{sign} {getattr(limit, name):.3g}"
-                )
-        if isinstance(limit, MinLen | MaxLen):
-            continue
-    return f" {', '.join(said)}" if said else ""
+    signs = {Ge: ("≥", "ge"), Gt: (">", "gt"), Le: ("≤", "le"), Lt: ("<", "lt")}
+    ends = [(sign, getattr(limit, name)) for limit in limits for kind, (sign, name) in signs.items() if isinstance(limit, kind)]
+    return " " + ", ".join(f"{sign} {end:,.10g}" if abs(end) < 1e7 else f"{sign} {end:.3g}" for sign, end in ends) if ends else ""
 
 
 def _unit(path: str, key: str) -> str:

@@ -53,7 +53,7 @@ def _table(table: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "given": table,
         "ident": table["name"],
-        "bar": shares(table["counts"]) if len(table["counts"]) > 1 and table["kind"] != "theory" else "",
+        "bar": shares(table["counts"]) if len(table["counts"]) > 1 and table["kind"] == "runs" else "",
         "words": [word for word in WORDS if table["counts"].get(word)],
         "notes": notes,
         "rows": rows,

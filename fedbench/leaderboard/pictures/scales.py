@@ -56,8 +56,7 @@ class LogScale:
         powers of a thousand for one that is very long."""
         if self.high / self.low > 1e6:
             return [one for one in self._round((1,)) if round(math.log10(one)) % 3 == 0]
-        step = nice_step(self.high - self.low, MOST - 2)
-        return [i * step for i in range(math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1)]
+        return Scale(self.low, self.high, nice_step(self.high - self.low, MOST - 2)).ticks
 
     def share(self, value: float) -> float:
         """Returns where a value lies on the scale: 0 at `low` and below it, 1 at `high`."""

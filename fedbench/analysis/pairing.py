@@ -176,11 +176,8 @@ def findings(one: Pairing, first: str, second: str) -> list[Finding]:
         found.append(Finding(one.point, verdict, (), f"{one.point}: {verdict}"))
     # A single target is all targets, and is shown once: the line of all also has the interval among
     # all pairs.
-    lines = (
-        [replace(one.lines[0], target=one.lines[1].target)]
-        if [line.target is None for line in one.lines] == [True, False]
-        else list(one.lines)
-    )
+    is_once = [line.target is None for line in one.lines] == [True, False]
+    lines = (replace(one.lines[0], target=one.lines[1].target),) if is_once else one.lines
     found += [_finding(one.point, line, first, second) for line in lines]
     if one.accuracy is None:
         where, verdict = f"{one.point}, accuracy", f"not compared ({one.left_out})"
@@ -193,11 +190,6 @@ def findings(one: Pairing, first: str, second: str) -> list[Finding]:
         sentence = f"{where}: {verdict}{f', {ends}' if ends else ''} ({one.accuracy.n} seeds)"
         found.append(Finding(where, verdict, facts, sentence))
     return found
-
-
-def sentences(one: Pairing, first: str, second: str) -> list[str]:
-    """Returns the sentences of `findings`."""
-    return [found.sentence for found in findings(one, first, second)]
 
 
 def _points(value: float) -> str:

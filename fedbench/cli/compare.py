@@ -94,8 +94,7 @@ def _label(side: Compared, name: str, told: str) -> str:
     try:
         return side.label(name)
     except UsageError:
-        known = sorted({label for rows in side.rows.values() for label in rows})
-        raise UsageError(f"compare: {side.title} has no row {told!r}{nearest(name, known)}") from None
+        raise UsageError(f"compare: {side.title} has no row {told!r}{nearest(name, side.known)}") from None
 
 
 def _as_json(one: Pairing, line: Line) -> dict[str, Any]:

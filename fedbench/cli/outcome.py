@@ -10,7 +10,7 @@ from typing import Any
 from fedbench.analysis.axes import AXES
 from fedbench.analysis.hits import hits
 from fedbench.analysis.rows import Row
-from fedbench.analysis.summary import ScenarioSummary, summarize
+from fedbench.analysis.summary import summarize
 from fedbench.cli.output import print_table, show, show_next
 from fedbench.launch.records import Records
 
@@ -34,18 +34,13 @@ def print_outcome(records: Records, store: Path) -> None:
         rows = sorted(one.rows, key=lambda row: order.index(row.selector))
         lines = [line for row in rows for line in _lines(row, one.scenario.get("targets") or [])]
         columns = [*dict.fromkeys(name for line in lines for name in line)]
-        print_table(_title(one), columns, [[line.get(name, "") for name in columns] for line in lines])
+        print_table(one.full_name, columns, [[line.get(name, "") for name in columns] for line in lines])
     for note in [*(HELD if has_targets else ()), ALWAYS]:
         show(note)
     show(f"{len(records)} record{'s' * (len(records) > 1)} in {store}")
     where = [] if store == STORE else ["--store", str(store)]
     pair = [["compare", *order[:2]]] if has_targets and len(order) > 1 else []
     show_next(*(shlex.join(["fedbench", *words, *where]) for words in [["leaderboard", "build"], *pair]))
-
-
-def _title(one: ScenarioSummary) -> str:
-    """Returns the name of a scenario and all settings that tell it from others of the name."""
-    return one.full_name
 
 
 def _lines(row: Row, targets: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:

@@ -50,11 +50,16 @@ class Compared:
         off_board = {name: self.off_board[name] for name in names if name in self.off_board}
         return Compared(self.title, {name: self.rows[name] for name in names}, boards, off_board)
 
+    @property
+    def known(self) -> set[str]:
+        """Returns the labels of all rows."""
+        return {label for rows in self.rows.values() for label in rows}
+
     def label(self, row: str) -> str:
         """Returns the label of a row that is named as on the command line: with hyphens or
         underscores, with options that have their defaults, or by the file of its algorithm. Raises
         UsageError for a row that no point has."""
-        known = {label for rows in self.rows.values() for label in rows}
+        known = self.known
         for name in (row, row.replace("-", "_")):
             if name in known:
                 return name

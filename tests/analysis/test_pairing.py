@@ -6,12 +6,16 @@ import pytest
 
 from fedbench.analysis.board import Board, board
 from fedbench.analysis.groups import Group
-from fedbench.analysis.pairing import Pairing, pairing, sentences
+from fedbench.analysis.pairing import Pairing, findings, pairing
 from fedbench.results.record import Record
 from tests.analysis.runs_made_up import SCATTER, arriving, row
 
 TEN, ALL = Group(10, 100), Group(100, 100)
 Rows = dict[str, list[Record]]
+
+
+def sentences(one: Pairing, first: str, second: str) -> list[str]:
+    return [found.sentence for found in findings(one, first, second)]
 
 
 def compared(rows: Rows, first: str, second: str, groups: dict[str, Group] | None = None) -> tuple[Pairing, Board]:

@@ -30,6 +30,7 @@ from fedbench.types import (
     Dispatch,
     GradientWork,
     Info,
+    Integers,
     Job,
     LocalRule,
     Message,
@@ -380,7 +381,7 @@ class Algorithm:
 
     def select(
         self, state: State, available: npt.NDArray[np.int32], round: int, tools: SelectionTools
-    ) -> Sequence[int] | npt.NDArray[np.integer[Any]]:
+    ) -> Sequence[int] | Integers:
         """Returns who takes part in the round that begins, if `dispatch` is
         Rounds(select="external").
 

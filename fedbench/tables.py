@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from fedbench.types import frozen
+from fedbench.types import Array, frozen
 
 
 class ClientTable:
@@ -24,17 +23,17 @@ class ClientTable:
 
     BLOCK: ClassVar[int] = 64
 
-    def __init__(self, clients: int, default: npt.NDArray[Any], *, spill_bytes: int = 4 << 30) -> None:
+    def __init__(self, clients: int, default: Array, *, spill_bytes: int = 4 << 30) -> None:
         self.clients = clients
-        self.default: npt.NDArray[Any] = frozen(default)
+        self.default = frozen(default)
         self.spill_bytes = spill_bytes
         self.writeable = True
         self._place: dict[int, int] = {}
-        self._blocks: list[npt.NDArray[Any]] = []
+        self._blocks: list[Array] = []
         self._left_out: set[int] = set()
         self.total = default.astype(np.float64) * clients
 
-    def __getitem__(self, client: int) -> npt.NDArray[Any]:
+    def __getitem__(self, client: int) -> Array:
         """Returns the client's row, a view that must not be written."""
         self._check(client)
         place = self._place.get(int(client))
@@ -42,7 +41,7 @@ class ClientTable:
             return self.default
         return np.asarray(self._blocks[place // self.BLOCK][place % self.BLOCK])
 
-    def __setitem__(self, client: int, row: npt.NDArray[Any]) -> None:
+    def __setitem__(self, client: int, row: Array) -> None:
         if not self.writeable:
             raise PermissionError(
                 "client memory: step may overwrite rows only under Rounds and Poll, where a client's next job starts from a later "
@@ -68,14 +67,14 @@ class ClientTable:
         self.total -= self[client]
         self._left_out.add(int(client))
 
-    def open(self, clients: Iterable[int]) -> list[npt.NDArray[Any]]:
+    def open(self, clients: Iterable[int]) -> list[Array]:
         """Returns the clients' rows to be written in place, and allocates those that are absent.
         The caller has to change `total` as it changes rows."""
         if not self.writeable:
             raise PermissionError("client memory: rows are overwritten in place by a server's own tables only")
         return [self._allocated(int(client)) for client in clients]
 
-    def _allocated(self, client: int) -> npt.NDArray[Any]:
+    def _allocated(self, client: int) -> Array:
         self._check(client)
         new = client not in self._place
         place = self._place.setdefault(client, len(self._place))
@@ -90,7 +89,7 @@ class ClientTable:
         if not 0 <= client < self.clients:
             raise IndexError(f"client table: client must be in 0 .. {self.clients - 1}, got {client}")
 
-    def _new_block(self) -> npt.NDArray[Any]:
+    def _new_block(self) -> Array:
         shape = (self.BLOCK, *self.default.shape)
         if self.bytes < self.spill_bytes:
             return np.empty(shape, self.default.dtype)
@@ -102,14 +101,14 @@ class ClientTable:
         return sum(block.nbytes for block in self._blocks)
 
     @property
-    def sum(self) -> npt.NDArray[Any]:
+    def sum(self) -> Array:
         return self.total.astype(self.default.dtype)
 
     @property
     def count(self) -> int:
         return len(self._place)
 
-    def mean(self) -> npt.NDArray[Any]:
+    def mean(self) -> Array:
         """Returns the mean of all N rows, of which absent ones count as the default."""
         return (self.total / self.clients).astype(self.default.dtype)
 
@@ -117,11 +116,11 @@ class ClientTable:
         """Returns the clients whose row was written, in the order of their first write."""
         return list(self._place)
 
-    def dense(self) -> npt.NDArray[Any]:
+    def dense(self) -> Array:
         """Returns a copy of all rows (N, ..)."""
         return np.stack([self[i] for i in range(self.clients)])
 
-    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
+    def snapshot(self) -> dict[str, Array]:
         """Returns everything that `restore` needs, as arrays."""
         rows = [self[i] for i in self._place]
         return {
@@ -135,7 +134,7 @@ class ClientTable:
         }
 
     @classmethod
-    def restore(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> ClientTable:
+    def restore(cls, arrays: Mapping[str, Array]) -> ClientTable:
         """Returns the table from which a snapshot was taken. ValueError, TypeError or IndexError if
         the arrays are not a snapshot."""
         size, total = int(arrays["size"]), arrays["sum"]

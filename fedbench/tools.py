@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.types import Info, Vector, Weights
+from fedbench.types import Array, Info, Vector, Weights
 
 RowIndices = npt.NDArray[np.int64]
 """The numbers of examples (B,), int64."""
-Logits = npt.NDArray[np.floating[Any]]
+Logits = npt.NDArray[np.floating]
 """Logits (B, C) of B examples and C classes, in the run's dtype."""
 Pullback = Callable[[Logits], Vector]
 """Turns the gradient with respect to logits (B, C) into that with respect to the model (d,)."""
@@ -246,7 +246,7 @@ class PublicObjective(Protocol):
     """What an `Objective` also has if it has public data, which some algorithms require."""
 
     @property
-    def public(self) -> npt.NDArray[Any] | None:
+    def public(self) -> Array | None:
         """The features of the public examples (P, D), or None."""
         ...
 
@@ -255,7 +255,7 @@ class PublicObjective(Protocol):
         """The number of classes C."""
         ...
 
-    def logits(self, x: Vector, rows: npt.NDArray[Any]) -> Logits:
+    def logits(self, x: Vector, rows: Array) -> Logits:
         """Returns the logits of examples.
 
         Parameters
@@ -272,7 +272,7 @@ class PublicObjective(Protocol):
         """
         ...
 
-    def pullback(self, rows: npt.NDArray[Any], dlogits: Logits) -> Vector:
+    def pullback(self, rows: Array, dlogits: Logits) -> Vector:
         """Returns the gradient with respect to the model, given that with respect to the logits.
 
         The logits are linear in the model, so that it is not needed.

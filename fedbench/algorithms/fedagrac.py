@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -135,7 +135,7 @@ class FedaGrac(Cohort):
         return k.participation_weights(batch, info)
 
 
-def checked_schedule(schedule: tuple[Any, ...]) -> tuple[tuple[int, float], ...]:
+def checked_schedule(schedule: tuple[object, ...]) -> tuple[tuple[int, float], ...]:
     """Returns the rows as (round, value). Raises UsageError unless the rounds ascend from 0 and the
     values are finite and >= 0."""
     pairs = [row for row in schedule if isinstance(row, tuple) and len(row) == 2]

@@ -8,7 +8,7 @@ set.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 
@@ -114,7 +114,7 @@ def _update(
     vectors: Rows,
     weights: Weights,
     divisor: int,
-    order: Any,
+    order: _core.CacheOrder,
     isa: str,
 ) -> Vector:
     if table.default.dtype not in checks.FLOATS or table.default.ndim != 1:

@@ -11,17 +11,19 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-Rows = npt.NDArray[np.floating[Any]] | Sequence[npt.NDArray[np.floating[Any]]]
+from fedbench.types import Array, Vector, Weights
+
+Rows = Vector | Sequence[Vector]
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """Returns dtype, shape and layout of an array, such as `float64 (3, 4) not C-contiguous` or
     `MaskedArray float32 (3,)`, and the type's name of anything else."""
     if not isinstance(value, np.ndarray):
@@ -31,7 +33,7 @@ def describe(value: Any) -> str:
     return f"{kind}{value.dtype} {value.shape}{layout}{'' if value.flags.aligned else ' not aligned'}"
 
 
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """Returns a value for a message, in one line of at most 60 characters. An array is
     described."""
     if isinstance(value, int) and value.bit_length() > 128:
@@ -40,23 +42,22 @@ def brief(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def refuse(name: str, wanted: str, value: Any) -> NoReturn:
+def refuse(name: str, wanted: str, value: object) -> NoReturn:
     """Raises the TypeError `name: expected .., got ..`."""
     raise TypeError(f"{name}: expected {wanted}, got {describe(value)}")
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> TypeGuard[Array]:
     """Returns whether the value is a plain numpy array, C-contiguous and aligned."""
     return type(value) is np.ndarray and (flags := value.flags).c_contiguous and flags.aligned
 
 
-def array(name: str, value: Any, shape: str, dtypes: Sequence[np.dtype[Any]] = FLOATS) -> npt.NDArray[Any]:
+def array(name: str, value: object, shape: str, dtypes: Sequence[np.dtype] = FLOATS) -> Array:
     """Returns the value if it is a plain array of one of the dtypes, with as many axes as `shape`,
     such as `(B, C)`, has letters. Otherwise raises a TypeError."""
     if not is_plain(value) or value.ndim != _axes(shape) or value.dtype not in dtypes:
         refuse(name, f"{' or '.join(map(str, dtypes))} {shape} C-contiguous", value)
-    checked: npt.NDArray[Any] = value
-    return checked
+    return value
 
 
 @functools.cache
@@ -64,7 +65,7 @@ def _axes(shape: str) -> int:
     return sum(letter.isalpha() for letter in shape)
 
 
-def count(vectors: Any) -> int:
+def count(vectors: object) -> int:
     """Returns the number K >= 1 of vectors in an array (K, d) or a sequence of K vectors."""
     if isinstance(vectors, np.ndarray):
         array("vectors", vectors, "(K, d)")
@@ -75,20 +76,20 @@ def count(vectors: Any) -> int:
     return len(vectors)
 
 
-def first_of(vectors: Any) -> npt.NDArray[np.floating[Any]]:
+def first_of(vectors: Rows) -> Vector:
     """Returns the first of K >= 1 vectors, which has the dtype and the length of all."""
     count(vectors)
     return vectors[0] if isinstance(vectors, np.ndarray) else array("vectors[0]", vectors[0], "(d,)")
 
 
-def weights(values: Any) -> npt.NDArray[np.float64]:
+def weights(values: object) -> Weights:
     """Returns weights (K,), given as a float64 array or as a list or tuple of numbers."""
     if isinstance(values, list | tuple):
         return np.array([number(f"weights[{k}]", value) for k, value in enumerate(values)], np.float64)
     return array("weights", values, "(K,)", (np.dtype(np.float64),))
 
 
-def number(name: str, value: Any) -> float:
+def number(name: str, value: object) -> float:
     """Returns a real number, which may be NaN or infinite."""
     if type(value) is float:  # the usual case; the smallest kernels take microseconds
         return value
@@ -100,7 +101,7 @@ def number(name: str, value: Any) -> float:
         raise ValueError(f"{name}: expected a number below 1.8e308, got a larger integer") from None
 
 
-def within(name: str, value: Any, wanted: str, low: float = -math.inf, high: float = math.inf) -> float:
+def within(name: str, value: object, wanted: str, low: float = -math.inf, high: float = math.inf) -> float:
     """Returns a finite number with low <= number < high. The ValueError for another one says what
     was `wanted`."""
     checked = number(name, value)
@@ -109,7 +110,7 @@ def within(name: str, value: Any, wanted: str, low: float = -math.inf, high: flo
     return checked
 
 
-def whole(name: str, value: Any, low: int, high: int) -> int:
+def whole(name: str, value: object, low: int, high: int) -> int:
     """Returns an integer with low <= integer <= high."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         refuse(name, "a whole number", value)
@@ -118,7 +119,7 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
     return int(value)
 
 
-def integers(name: str, values: Any) -> npt.NDArray[np.int64]:
+def integers(name: str, values: object) -> npt.NDArray[np.int64]:
     """Returns integers (n,), given as an array of any integer dtype or a list or tuple."""
     found = np.array(values) if isinstance(values, list | tuple) else values
     empty = isinstance(values, list | tuple) and len(values) == 0

@@ -24,7 +24,7 @@ Importing this module without the extension is a NoCudaError (an ImportError).
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -61,18 +61,18 @@ __all__ = [
     "weighted_sum_norm",
 ]
 
-Array = Any  # an array of any library, on a CUDA device
+Array = object  # of any library, on a CUDA device; a result is a DeviceArray unless there was an `out`
 Stream = int | None
 
 
-def weighted_sum(weights: npt.ArrayLike, vectors: Any, *, out: Array | None = None, stream: Stream = None) -> Array:
+def weighted_sum(weights: npt.ArrayLike, vectors: Array, *, out: Array | None = None, stream: Stream = None) -> Array:
     """Returns sum_k w_k v_k (d,) of `vectors` (K, d) or K vectors (d,), as
     fedbench.kernels.weighted_sum."""
     return weighted_sum_norm(weights, vectors, out=out, stream=stream)[0]
 
 
 def weighted_sum_norm(
-    weights: npt.ArrayLike, vectors: Any, *, out: Array | None = None, stream: Stream = None
+    weights: npt.ArrayLike, vectors: Array, *, out: Array | None = None, stream: Stream = None
 ) -> tuple[Array, float]:
     """Returns the weighted sum and its squared L2 norm (float64)."""
     return _cuda.weighted_sum(np.ascontiguousarray(weights, np.float64), vectors, out, stream)
@@ -129,7 +129,7 @@ def sum_adaptive_step(
     v: Array,
     vhat: Array | None,
     weights: npt.ArrayLike,
-    vectors: Any,
+    vectors: Array,
     rule: AdamRule,
     *,
     use_maximum: bool = True,
@@ -144,7 +144,7 @@ def sum_adaptive_step(
 
 def update_cache(
     weights: npt.ArrayLike,
-    vectors: Any,
+    vectors: Array,
     rows: list[Array],
     total: Array,
     scale: float,

@@ -8,7 +8,7 @@ silently. csrc/include/fedbench/distill.hpp states the arithmetic.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from fedbench import _core
 from fedbench.kernels import checks
 
-Logits = npt.NDArray[np.floating[Any]]
+Logits = npt.NDArray[np.floating]
 Doubles = npt.NDArray[np.float64]
 TeacherKind = Literal["logits", "probabilities"]
 

@@ -7,7 +7,7 @@ Everything is copied into the plan's own memory, so an array may have any layout
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ LARGEST = (1 << 31) - 1  # clients, steps and updates are counted in 32 bits
 T = TypeVar("T")
 
 
-def parameter(name: str, value: Any) -> Weights:
+def parameter(name: str, value: object) -> Weights:
     """Returns a parameter of a distribution as an array (1,) or (N,), and an empty one for None. It
     is given as a number, a list of numbers, or an array of float64 or integers."""
     if value is None:
@@ -36,7 +36,7 @@ def parameter(name: str, value: Any) -> Weights:
     return np.array([checks.number(name, value)])
 
 
-def not_infinite(name: str, value: Any) -> Weights:
+def not_infinite(name: str, value: object) -> Weights:
     """Returns a parameter as `parameter` does, and refuses infinity, for which the core has no
     range."""
     values = parameter(name, value)
@@ -46,10 +46,10 @@ def not_infinite(name: str, value: Any) -> Weights:
     return values
 
 
-def whole_numbers(name: str, value: Any) -> npt.NDArray[np.int32]:
+def whole_numbers(name: str, value: object) -> npt.NDArray[np.int32]:
     """Returns local steps as an array (1,) or (N,). They are given as an integer, a list of
     integers or an array of any integer dtype."""
-    found = np.array(value) if isinstance(value, list | tuple) else np.atleast_1d(value)
+    found = np.atleast_1d(np.asanyarray(value))
     fits = type(found) is np.ndarray and found.ndim == 1 and found.dtype.kind in "iu" and found.size > 0
     wanted = f"{name}: expected whole numbers between 0 and {LARGEST}, one or one per client, got"
     if not fits:
@@ -61,7 +61,7 @@ def whole_numbers(name: str, value: Any) -> npt.NDArray[np.int32]:
     return found.astype(np.int32)
 
 
-def table(name: str, rows: Any, entry: Callable[[str, Any], T]) -> list[list[T]]:
+def table(name: str, rows: object, entry: Callable[[str, object], T]) -> list[list[T]]:
     """Returns rows of different lengths, one per client or round. `entry` checks one number."""
     return [
         [entry(f"{name}[{i}][{k}]", value) for k, value in enumerate(sequence(f"{name}[{i}]", row))]
@@ -69,22 +69,22 @@ def table(name: str, rows: Any, entry: Callable[[str, Any], T]) -> list[list[T]]
     ]
 
 
-def clients(name: str, numbers: Any) -> list[int]:
+def clients(name: str, numbers: object) -> list[int]:
     """Returns the numbers of several clients."""
     return [client(f"{name}[{i}]", number) for i, number in enumerate(sequence(name, numbers))]
 
 
-def client(name: str, value: Any) -> int:
+def client(name: str, value: object) -> int:
     """Returns the number of a client. The core refuses those that do not exist."""
     return checks.whole(name, value, -LARGEST, LARGEST)
 
 
-def size(name: str, value: Any) -> int:
+def size(name: str, value: object) -> int:
     """Returns a number of things."""
     return checks.whole(name, value, 0, LARGEST)
 
 
-def sequence(name: str, value: Any) -> Sequence[Any]:
+def sequence(name: str, value: object) -> Sequence[object]:
     """Returns a list or a tuple as it is, and an array with axes as a list of its rows."""
     if isinstance(value, np.ndarray) and value.ndim:
         return list(value)
@@ -93,7 +93,7 @@ def sequence(name: str, value: Any) -> Sequence[Any]:
     return value
 
 
-def nanoseconds(name: str, value: Any) -> int:
+def nanoseconds(name: str, value: object) -> int:
     """Returns virtual seconds as nanoseconds."""
     found = checks.number(name, value)
     if not abs(found) <= LONGEST_SECONDS:
@@ -101,13 +101,13 @@ def nanoseconds(name: str, value: Any) -> int:
     return round(found * NANOSECONDS)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         checks.refuse(name, "true or false", value)
     return value
 
 
-def mean_and_variance(name: str, value: Any) -> tuple[float, float]:
+def mean_and_variance(name: str, value: object) -> tuple[float, float]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         checks.refuse(name, "(mean, variance)", value)
     return checks.number(f"{name}: mean", value[0]), checks.number(f"{name}: variance", value[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from fedbench import _core
 from fedbench.errors import UsageError
@@ -11,9 +11,10 @@ from fedbench.kernels.timing import named
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Turns, Weights
 
 NO_LIMIT = -1
+Policy = _core.Rounds | _core.StreamPolicy | _core.Routed | _core.Broadcast | _core.Mailbox | _core.Poll | _core.Turns
 
 
-def to_policy(dispatch: Dispatch, p: Weights | None) -> Any:
+def to_policy(dispatch: Dispatch, p: Weights | None) -> Policy:
     """Returns the core's policy. `p` are the probabilities of weighted rounds. UsageError or
     ValueError names the field, the value and what was expected."""
     match dispatch:

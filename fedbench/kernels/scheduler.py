@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from fedbench.kernels.timing import (
     to_steps,
     to_transfer,
 )
-from fedbench.types import Dispatch, Weights
+from fedbench.types import Dispatch, Integers, Weights
 
 __all__ = ["NANOSECONDS", "Availability", "Chunk", "Duration", "Gradients", "LocalSteps", "Scheduler", "Timing", "route"]
 
@@ -100,7 +100,7 @@ class Scheduler:
         """The clients that are available now, ascending."""
         return self.core.available
 
-    def select(self, clients: Sequence[int] | npt.NDArray[np.integer[Any]]) -> None:
+    def select(self, clients: Sequence[int] | Integers) -> None:
         """Gives the clients of the round that waits for them, repeated if they count several times.
         Clients that are away are dropped. Then next() goes on.
 

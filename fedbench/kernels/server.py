@@ -4,7 +4,7 @@ cosine between two directions."""
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +150,7 @@ def staleness_weight(rule: StalenessRule, tau: npt.ArrayLike, a: float = 0.5, b:
     raise UsageError(f"staleness: unknown rule {rule!r}")
 
 
-def _staleness(tau: Any) -> Weights:
+def _staleness(tau: object) -> Weights:
     found = tau if isinstance(tau, np.ndarray) else np.array(tau)
     if type(found) is not np.ndarray or (found.dtype.kind not in "iuf" and found.size):
         checks.refuse("tau", "numbers", found)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fedbench.kernels import checks
 from fedbench.kernels.distill import Doubles, Logits, TeacherKind, is_given, softmax
+from fedbench.types import Integers
 
 LARGEST = (1 << 31) - 1  # rows, classes and clients are counted in 32 bits
 
@@ -115,7 +116,7 @@ class TeacherMean:
         """Returns what a client with these logits adds to the sum."""
         return logits if self.kind == "logits" else softmax(logits)
 
-    def mean(self, batch: npt.NDArray[np.integer[Any]] | Sequence[int] | None = None) -> Logits:
+    def mean(self, batch: Integers | Sequence[int] | None = None) -> Logits:
         """Returns rows of the mean, in the table's dtype.
 
         Parameters
@@ -138,7 +139,7 @@ class TeacherMean:
         total = self._sum if batch is None else self._sum[self._rows(batch)]
         return np.asarray(total / self.count).astype(self.dtype)
 
-    def _rows(self, batch: npt.NDArray[np.integer[Any]] | Sequence[int]) -> npt.NDArray[np.int64]:
+    def _rows(self, batch: Integers | Sequence[int]) -> Integers:
         rows = checks.integers("batch", batch)
         outside = rows[(rows < 0) | (rows >= len(self._sum))]
         if len(outside):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -223,11 +223,10 @@ def _table(windows: Sequence[Sequence[tuple[float, float]] | Weights], period: W
     return _core.Availability.table([_pairs(name, row) for name, row in names], float(period[0]) if period.size else 0.0)
 
 
-def _pairs(name: str, row: Any) -> list[float]:
+def _pairs(name: str, row: object) -> list[float]:
     """Returns on_from, off_at, on_from, .. of one client."""
     if checks.is_plain(row) and row.dtype == np.float64 and row.ndim == 2 and row.shape[1] == 2:
-        flat: list[float] = row.ravel().tolist()
-        return flat
+        return row.ravel().tolist()
     numbers: list[float] = []
     for k, pair in enumerate(inputs.sequence(name, row)):
         both = inputs.sequence(f"{name}[{k}]", pair)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +18,10 @@ import numpy.typing as npt
 from fedbench import _core
 from fedbench.errors import UsageError
 
-Floats = npt.NDArray[np.floating[Any]]
+Floats = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.int64]
 
-_TRAINER: dict[Any, Any] = {np.dtype(np.float32): _core.LocalTrainerFloat32, np.dtype(np.float64): _core.LocalTrainerFloat64}
+_TRAINER = {np.dtype(np.float32): _core.LocalTrainerFloat32, np.dtype(np.float64): _core.LocalTrainerFloat64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +138,12 @@ class LocalTrainer:
     @property
     def dim(self) -> int:
         """Number of parameters."""
-        return int(self._core.dim)
+        return self._core.dim
 
     @property
     def isa(self) -> str:
         """The instruction set that computes: portable, avx2 or avx512."""
-        return str(self._core.isa)
+        return self._core.isa
 
     def train(self, jobs: Sequence[LocalJob], progress: Callable[[int], None] | None = None) -> None:
         """Trains all jobs, the longest first, and writes the results into their arrays.
@@ -186,7 +185,7 @@ class LocalTrainer:
                 without dropout.
         """
         out = np.empty((len(features), classes), self.dtype)
-        return out, int(self._core.forward(x, _flat(features), masks, out))
+        return out, self._core.forward(x, _flat(features), masks, out)
 
     def pullback(self, dlogits: Floats) -> Floats:
         """Returns the gradient (dim,) of sum(dlogits * logits) of the last `forward`."""

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from fedbench import kernels as k
 from fedbench.algorithms.fedac import agreement
 from fedbench.proof.compare import Unsupported, compare
+from fedbench.types import Array
 
 Inputs = dict[str, Any]
-Cast = Callable[[Any], npt.NDArray[Any]]
+Cast = Callable[[Any], Array]
 RULES = {"none": "constant", "constant": "constant", "poly": "poly", "hinge": "hinge"}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError
-from fedbench.types import Vector, Weights
+from fedbench.types import Array, Vector, Weights
 
 Rows = npt.NDArray[np.int64] | None
 
@@ -51,8 +51,8 @@ class Quadratic(Problem):
     """F_i(x) = 1/2 (x - c_i)' A_i (x - c_i) with A (N, d, d) symmetric and c (N, d). There are no
     rows to select."""
 
-    A: npt.NDArray[Any]
-    c: npt.NDArray[Any]
+    A: Array
+    c: Array
 
     def gradient(self, client: int, x: Vector, rows: Rows = None) -> Vector:
         gradient: Vector = self.A[client] @ (x - self.c[client])
@@ -80,16 +80,16 @@ class Softmax(Problem):
     classes: int
     features: int
     l2: float
-    X: Sequence[npt.NDArray[Any]]
+    X: Sequence[Array]
     y: Sequence[npt.NDArray[np.int64]]
-    public: npt.NDArray[Any] | None = None
+    public: Array | None = None
 
-    def logits(self, x: Vector, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def logits(self, x: Vector, rows: Array) -> Array:
         """Returns the logits (rows, C) of features (rows, D)."""
         split = self.classes * self.features
         return np.asarray(rows @ x[:split].reshape(self.classes, self.features).T + x[split:])
 
-    def pullback(self, rows: npt.NDArray[Any], dlogits: npt.NDArray[Any]) -> Vector:
+    def pullback(self, rows: Array, dlogits: Array) -> Vector:
         """Returns the gradient (d,) with respect to theta, from that with respect to the logits of
         these rows."""
         return np.concatenate([(dlogits.T @ rows).ravel(), dlogits.sum(axis=0)])
@@ -110,7 +110,7 @@ class Softmax(Problem):
         nll = np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(y)), y]
         return float(nll.mean()) + 0.5 * self.l2 * float(x.astype(np.float64) @ x)
 
-    def _rows(self, client: int, rows: Rows) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    def _rows(self, client: int, rows: Rows) -> tuple[Array, npt.NDArray[np.int64]]:
         X, y = self.X[client], self.y[client]
         return (X, y) if rows is None else (X[rows], y[rows])
 

@@ -5,7 +5,7 @@ is a one-dimensional C-contiguous array of the run's dtype. Runs use float32; co
 and theory use float64 too.
 """
 
-from fedbench.types.arrays import Integers, Vector, Weights
+from fedbench.types.arrays import Array, Integers, Vector, Weights
 from fedbench.types.bags import Bag, Message, Reply, State, frozen
 from fedbench.types.costs import PASSES_OF_A_GRADIENT, GradientWork, ServerMemory, ServerWork, Traffic
 from fedbench.types.info import Info
@@ -14,6 +14,7 @@ from fedbench.types.policies import Broadcast, Dispatch, Mailbox, Poll, Rounds, 
 
 __all__ = [
     "PASSES_OF_A_GRADIENT",
+    "Array",
     "Bag",
     "Batch",
     "Broadcast",

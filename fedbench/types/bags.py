@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from fedbench.types.arrays import Vector
+from fedbench.types.arrays import Array, Vector
+
+T = TypeVar("T")
 
 
 class Bag:
@@ -104,12 +105,12 @@ class Reply:
         number that is not finite ends the run as diverged.
     """
 
-    def __init__(self, *, memory: Vector | None = None, **sent: npt.NDArray[Any]) -> None:
+    def __init__(self, *, memory: Vector | None = None, **sent: Array) -> None:
         self.memory = memory
         self.sent = sent
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: T) -> T:
     """Returns a read-only copy of an array, and anything else as it is.
 
     Parameters

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.types.arrays import Integers, Vector, Weights
+from fedbench.types.arrays import Array, Integers, Vector, Weights
 
 Want = Literal["first_gradient", "mean_gradient", "full_gradient", "public_logits"]
 """The name of a by-product of a job, which is an attribute of its `Work`."""
@@ -108,14 +108,12 @@ class Work:
         A by-product is read that the rule did not want.
     """
 
-    def __init__(
-        self, *, delta: Vector, end: Vector, buffers: Vector, server_seconds: float = 0.0, **by_products: npt.NDArray[Any]
-    ) -> None:
+    def __init__(self, *, delta: Vector, end: Vector, buffers: Vector, server_seconds: float = 0.0, **by_products: Array) -> None:
         self.delta, self.end, self.buffers = delta, end, buffers
         self.server_seconds = server_seconds
         self.by_products = by_products
 
-    def _wanted(self, name: Want) -> npt.NDArray[Any]:
+    def _wanted(self, name: Want) -> Array:
         if name not in self.by_products:
             raise KeyError(f"work has no {name}: the LocalRule must want it, wants=({name!r},)")
         return self.by_products[name]
@@ -138,7 +136,7 @@ class Work:
         return self._wanted("full_gradient")
 
     @property
-    def public_logits(self) -> npt.NDArray[Any]:
+    def public_logits(self) -> Array:
         """The logits of the end model on the public examples (P, C)."""
         return self._wanted("public_logits")
 
@@ -187,11 +185,11 @@ class Batch:
     p: Weights
     first: npt.NDArray[np.bool_]
     version: int
-    sent: Mapping[str, npt.NDArray[Any]]
+    sent: Mapping[str, Array]
     base_x: Callable[[int], Vector]
 
-    def __getattr__(self, name: str) -> npt.NDArray[Any]:
-        sent: Mapping[str, npt.NDArray[Any]] = object.__getattribute__(self, "sent")
+    def __getattr__(self, name: str) -> Array:
+        sent: Mapping[str, Array] = object.__getattribute__(self, "sent")
         if name in sent:
             return sent[name]
         raise AttributeError(f"batch has no {name!r}; the jobs sent {', '.join(sorted(sent))}")

@@ -49,5 +49,4 @@ def test_accuracy_over_five_seeds(case: Case, way: Way) -> None:
 
 
 def outcome(way: Way, spec: Any) -> Any:
-    ready = way.start(spec)
-    return ready.read(ready.act())
+    return way.start(spec).outcome()

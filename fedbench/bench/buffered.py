@@ -6,14 +6,17 @@ are as such code is usually written, where every operation makes a tensor.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.bench.case import Outcome, Ready, Way, draws
-from fedbench.bench.server import TORCH, our_way, server_case
-from fedbench.bench.torch_ways import tensors
+from fedbench.bench.case import Outcome, Ready, Singles, Way, draws
+from fedbench.bench.server import TORCH, Sum, our_way, server_case, total_of, true_step
+from fedbench.bench.torch_ways import State, arrays, tensors
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ARRIVALS, CLIENTS = 5, 10
 RATE, BETA1, BETA2, EPSILON, LEAST = 1e-3, 0.6, 0.9, 1e-8, 0.1
@@ -23,8 +26,8 @@ RATE, BETA1, BETA2, EPSILON, LEAST = 1e-3, 0.6, 0.9, 1e-8, 0.1
 
 
 class Cached(NamedTuple):
-    deltas: Any  # (5, d), of clients 0 .. 4
-    rows: Any  # (5, d): what they sent before; the others have sent nothing
+    deltas: Singles  # (5, d), of clients 0 .. 4
+    rows: Singles  # (5, d): what they sent before; the others have sent nothing
 
 
 def cached_inputs(d: int) -> Cached:
@@ -50,7 +53,7 @@ def torch_calibrated(given: Cached) -> Ready:
     deltas, caches = tensors(given.deltas), [row.clone() for row in tensors(given.rows)]
     mean = torch.stack(caches).sum(0) / CLIENTS
 
-    def act() -> Any:
+    def act() -> Tensor:
         nonlocal mean
         total = torch.zeros_like(mean)
         for delta, cache in zip(deltas, caches, strict=True):
@@ -74,11 +77,11 @@ def true_calibrated(given: Cached) -> Outcome:
 
 
 class Agreeing(NamedTuple):
-    x: Any  # (d,), as m and v
-    m: Any
-    v: Any
-    bases: Any  # (5, d), as deltas
-    deltas: Any
+    x: Singles  # (d,), as m and v
+    m: Singles
+    v: Singles
+    bases: Singles  # (5, d), as deltas
+    deltas: Singles
 
 
 def agreeing_inputs(d: int) -> Agreeing:
@@ -88,14 +91,17 @@ def agreeing_inputs(d: int) -> Agreeing:
     return Agreeing(x, m, v * v + np.float32(0.01), x - share * deltas - noise, deltas)
 
 
+def rule() -> k.AdamRule:
+    return k.AdamRule(RATE, BETA1, BETA2, EPSILON, bias_correction=False, ahead=True)
+
+
 def ours_agreeing(given: Agreeing) -> Ready:
-    x, m, v = (a.copy() for a in given[:3])
-    rule = k.AdamRule(RATE, BETA1, BETA2, EPSILON, bias_correction=False, ahead=True)
+    (x, m, v), adam = (a.copy() for a in given[:3]), rule()
 
     def act() -> None:
         pairs = zip(given.bases, given.deltas, strict=True)
         r = np.array([max(k.direction_cosine(x, base, delta) or 0.0, LEAST) for base, delta in pairs])
-        k.sum_adaptive_step(x, m, v, None, r / r.sum(), given.deltas, rule, use_maximum=False)
+        k.sum_adaptive_step(x, m, v, None, r / r.sum(), given.deltas, adam, use_maximum=False)
 
     return Ready(act, lambda _: {"x": x, "m": m, "v": v})
 
@@ -106,7 +112,7 @@ def torch_agreeing(given: Agreeing) -> Ready:
     x, m, v = tensors(given[:3])
     bases, deltas = tensors(given.bases), tensors(given.deltas)
 
-    def act() -> Any:
+    def act() -> State:
         nonlocal x, m, v
         r = [
             max(torch.cosine_similarity(x - base, delta, dim=0).item(), LEAST) for base, delta in zip(bases, deltas, strict=True)
@@ -119,19 +125,16 @@ def torch_agreeing(given: Agreeing) -> Ready:
         x = x + RATE * (BETA1 * m + (1 - BETA1) * total) / (v.sqrt() + EPSILON)
         return {"x": x, "m": m, "v": v}
 
-    return Ready(act, lambda state: {name: tensor.numpy() for name, tensor in state.items()})
+    return Ready(act, arrays)
 
 
 def true_agreeing(given: Agreeing) -> Outcome:
-    x, m, v = (a.astype(np.float64) for a in given[:3])
-    pairs = [(x - base, delta.astype(np.float64)) for base, delta in zip(given.bases, given.deltas, strict=True)]
+    pairs = [
+        (given.x.astype(np.float64) - base, delta.astype(np.float64))
+        for base, delta in zip(given.bases, given.deltas, strict=True)
+    ]
     r = np.array([max(moved @ delta / np.sqrt((moved @ moved) * (delta @ delta)), LEAST) for moved, delta in pairs])
-    total = np.zeros_like(x)
-    for weight, (_, delta) in zip(r / r.sum(), pairs, strict=True):
-        total += weight * delta
-    m = BETA1 * m + (1 - BETA1) * total
-    v = BETA2 * v + (1 - BETA2) * total**2
-    return {"x": x + RATE * (BETA1 * m + (1 - BETA1) * total) / (np.sqrt(v) + EPSILON), "m": m, "v": v}
+    return true_step(given.x, given[1:3], total_of(Sum(r / r.sum(), given.deltas)), rule())
 
 
 CASES = (

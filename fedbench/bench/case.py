@@ -7,33 +7,45 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbench.errors import FedbenchError
 
-Act = Callable[[], Any]
-Outcome = Mapping[str, Any]
+if TYPE_CHECKING:
+    from fedbench.types import Array
+
+Size = TypeVar("Size")
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+Singles = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+Act = Callable[[], object]
+Outcome = Mapping[str, npt.ArrayLike]
 
 
 class WrongResult(FedbenchError):
     """A way computes something else than the reference, so that its time means nothing."""
 
 
-@dataclass(frozen=True)
 class Ready:
     """A way that holds its inputs. `act` is timed. `read` is not timed; it turns what one call of
     `act` returned into arrays or numbers by name. `compile_seconds` is what it took to compile
-    `act`, if it was compiled."""
+    `act`, if it was compiled. `outcome` makes one more call, and reads it."""
 
-    act: Act
-    read: Callable[[Any], Outcome]
-    compile_seconds: float | None = None
+    def __init__(
+        self, act: Callable[[], Result], read: Callable[[Result], Outcome], compile_seconds: float | None = None
+    ) -> None:
+        self.act: Act = act
+        self.compile_seconds = compile_seconds
+        self.outcome: Callable[[], Outcome] = lambda: read(act())
 
 
 @dataclass(frozen=True)
-class Way:
+class Way(Generic[Given]):
     """One way of doing a case's work.
 
     Attributes:
@@ -45,7 +57,7 @@ class Way:
     """
 
     name: str
-    start: Callable[[Any], Ready]
+    start: Callable[[Given], Ready]
     needs: tuple[str, ...] = ()
     limit: bool = False
     tolerance: float | None = None
@@ -58,7 +70,7 @@ class Way:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class Case(Generic[Size, Given]):
     """A piece of work that several ways do with the same inputs.
 
     Integers of an outcome must be equal to those of the reference. Other numbers may be off by
@@ -85,24 +97,24 @@ class Case:
 
     name: str
     group: str
-    size: Any
-    small: Any
-    inputs: Callable[[Any], Any]
-    ours: Way
-    versus: tuple[Way, ...] = ()
-    reference: Callable[[Any], Outcome]
+    size: Size
+    small: Size
+    inputs: Callable[[Size], Given]
+    ours: Way[Given]
+    versus: tuple[Way[Given], ...] = ()
+    reference: Callable[[Given], Outcome]
     tolerance: float = 0.0
     tolerances: Mapping[str, float] = field(default_factory=dict)
     asked: float | None = None
     unit: str = ""
-    units: Callable[[Any], int] = lambda size: 1
+    units: Callable[[Size], int] = lambda size: 1
     heavy: bool = False
     memory: bool = False
 
-    def check(self, way: Way, ready: Ready, want: Outcome) -> None:
+    def check(self, way: Way[Given], ready: Ready, want: Outcome) -> None:
         """Calls the way once and compares the outcome with the true one, `want`. WrongResult names
         the way, the value and the error."""
-        got = ready.read(ready.act())
+        got = ready.outcome()
         if not got or not got.keys() <= want.keys():
             raise WrongResult(f"{self.name}: {way.name} gives {sorted(got)}, expected some of {sorted(want)}")
         for name, value in got.items():
@@ -112,7 +124,12 @@ class Case:
                 raise WrongResult(f"{self.name}: {way.name} has another {name}: off by {error:.2g}, allowed {allowed:g}")
 
 
-def _distance(got: Any, want: Any) -> float:
+AnyWay = Way[Any]
+AnyCase = Case[Any, Any]
+"""One of several cases, of which each has inputs of its own kind."""
+
+
+def _distance(got: Array, want: Array) -> float:
     """Returns the largest error over the largest true value. It is infinite if shapes or integers
     differ."""
     if got.shape != want.shape:
@@ -122,7 +139,7 @@ def _distance(got: Any, want: Any) -> float:
     return float(np.abs(got - want).max() / np.abs(want).max())
 
 
-def missing(way: Way) -> str:
+def missing(way: AnyWay) -> str:
     """Returns in words why the way cannot run here, or empty text if it can."""
     for need in way.needs:
         module, _, attribute = need.partition(":")

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fedbench.bench import buffered, distill, event_queue, plans, runs, server, train
-from fedbench.bench.case import Case
+from fedbench.bench.case import AnyCase
 from fedbench.errors import UsageError, nearest
 
-CASES: dict[str, Case] = {
-    case.name: case
-    for case in (*event_queue.CASES, *plans.CASES, *server.CASES, *buffered.CASES, *distill.CASES, *train.CASES, *runs.CASES)
+CASES: dict[str, AnyCase] = {
+    case.name: case for room in (event_queue, plans, server, buffered, distill, train, runs) for case in room.CASES
 }
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(case.group for case in CASES.values()))
 
 
-def find(name: str) -> Case:
+def find(name: str) -> AnyCase:
     """Returns the case of a name. UsageError with the nearest name of a case or a group if there is
     none."""
     if name not in CASES:
@@ -23,7 +22,7 @@ def find(name: str) -> Case:
     return CASES[name]
 
 
-def select(names: Iterable[str] = (), group: str | None = None, *, heavy: bool = False) -> list[Case]:
+def select(names: Iterable[str] = (), group: str | None = None, *, heavy: bool = False) -> list[AnyCase]:
     """Returns the cases that are asked for.
 
     Args:
@@ -40,18 +39,18 @@ def select(names: Iterable[str] = (), group: str | None = None, *, heavy: bool =
     return named + [case for case in rest if case not in named]
 
 
-def whole() -> list[Case]:
+def whole() -> list[AnyCase]:
     """Returns the cases of whole runs, which use the engine."""
     return select(group="run", heavy=True)
 
 
-def alone() -> list[Case]:
+def alone() -> list[AnyCase]:
     """Returns the cases of the kernels that are worth timing without rivals, as asv and `make
     regress` do. The cases of the curve are left out, since they do the work of the hold cases."""
     return [case for case in select() if case.group != "queue-curve"]
 
 
-def watched(name: str) -> Case:
+def watched(name: str) -> AnyCase:
     """Returns the case of a name as it is timed without rivals. A whole run needs no torch then,
     and has one worker, so that what it takes is what its processor works."""
     case = find(name)

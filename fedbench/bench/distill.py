@@ -9,17 +9,17 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bench import truth
-from fedbench.bench.case import Case, Outcome, Ready, Way, draws
+from fedbench.bench.case import Case, Outcome, Ready, Singles, Way, draws
 
 ALPHA_MIN, ALPHA_MAX = 0.2, 0.8
 
 
-def inputs(size: tuple[int, int]) -> Any:
+def inputs(size: tuple[int, int]) -> Singles:
     """Returns the logits of student and teacher (B, C)."""
     return 3 * draws("distill", *size).standard_normal((2, *size), np.float32)
 
 
-def ours(logits: Any) -> Ready:
+def ours(logits: Singles) -> Ready:
     student, teacher = logits
     if not hasattr(k, "distill_gradient"):  # an older commit, whose kernel always returns the values of every row
         out = k.distill(student, teacher, ALPHA_MIN, ALPHA_MAX)
@@ -28,7 +28,7 @@ def ours(logits: Any) -> Ready:
     return Ready(lambda: k.distill_gradient(student, teacher, ALPHA_MIN, ALPHA_MAX, out=grad), lambda result: result._asdict())
 
 
-def with_autograd(logits: Any) -> Ready:
+def with_autograd(logits: Singles) -> Ready:
     """Computes the equations in eager torch, and differentiates them with respect to the student's
     logits."""
     import torch
@@ -51,12 +51,12 @@ def with_autograd(logits: Any) -> Ready:
     return Ready(act, lambda result: {"loss": result[0].numpy(), "grad": result[1].numpy()})
 
 
-def reference(logits: Any) -> Outcome:
+def reference(logits: Singles) -> Outcome:
     student, teacher = logits
     return truth.distill(student, teacher, ALPHA_MIN, ALPHA_MAX)
 
 
-def _case(rows: int, classes: int) -> Case:
+def _case(rows: int, classes: int) -> Case[tuple[int, int], Singles]:
     return Case(
         name=f"distill-{rows}x{classes}",
         group="distill",

@@ -9,19 +9,21 @@ ties are rare.
 from __future__ import annotations
 
 import heapq
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from fedbench.bench.case import Case, Outcome, Ready, Way, draws
+from fedbench.bench.case import AnyWay, Case, Outcome, Ready, Rows, Way, draws
+
+if TYPE_CHECKING:
+    from simpy.events import Event
 
 FNV_OFFSET, FNV_PRIME, WORD = 0xCBF29CE484222325, 0x100000001B3, (1 << 64) - 1
 
 
 class Events(NamedTuple):
-    times: npt.NDArray[np.int64]  # (n,): client i's first event
-    increments: npt.NDArray[np.int64]  # (E,)
+    times: Rows  # (n,): client i's first event
+    increments: Rows  # (E,)
 
 
 def events(n: int) -> int:
@@ -71,7 +73,7 @@ def with_simpy(given: Events) -> Ready:
     env, increments = simpy.Environment(), given.increments.tolist()
     left = iter(increments)
 
-    def again(_: Any) -> None:
+    def again(_: Event) -> None:
         env.timeout(next(left)).callbacks.append(again)
 
     for time in given.times.tolist():
@@ -102,7 +104,7 @@ OURS = Way("fedbench", ours, ("fedbench.kernels.probe:Hold",))
 HEAPQ, SIMPY = Way("heapq", with_heapq), Way("simpy", with_simpy, ("simpy",))
 
 
-def _case(group: str, n: int, *versus: Way) -> Case:
+def _case(group: str, n: int, *versus: Way[Events]) -> Case[int, Events]:
     return Case(
         name=f"{group}-{n}",
         group=group,
@@ -124,4 +126,4 @@ CASES = (
 
 # A case without a rival is measured beside this loop in pure Python, which no change of ours can
 # make slower.
-CALIBRATION = Way("calibration", lambda _: with_heapq(inputs(1_000)))
+CALIBRATION: AnyWay = Way("calibration", lambda _: with_heapq(inputs(1_000)))

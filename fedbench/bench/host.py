@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 
-from fedbench.bench.case import Case
+from fedbench.bench.case import AnyCase
 from fedbench.errors import FedbenchError
 
 # By default glibc maps and unmaps every large temporary anew, so that a program of tensor
@@ -35,7 +35,7 @@ def start_again() -> None:
     os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **MALLOC})
 
 
-def set_threads(threads: int, cases: Iterable[Case]) -> None:
+def set_threads(threads: int, cases: Iterable[AnyCase]) -> None:
     """Sets the threads of one operation of torch, if a case needs torch. Our kernels use one."""
     if any(way.library == "torch" for case in cases for way in case.versus) and importlib.util.find_spec("torch"):
         import torch
@@ -43,7 +43,7 @@ def set_threads(threads: int, cases: Iterable[Case]) -> None:
         torch.set_num_threads(threads)
 
 
-def peak_mb(case: Case) -> float:
+def peak_mb(case: AnyCase) -> float:
     """Returns the peak memory (MB) of a fresh process that does the case's work once, interpreter
     and numpy included."""
     environment = {name: value for name, value in os.environ.items() if name not in MALLOC}

@@ -10,12 +10,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.bench.case import Act, Case, Outcome, Ready, Way, missing
+from fedbench.bench.case import Act, AnyWay, Case, Given, Ready, Size, missing
 from fedbench.bench.event_queue import CALIBRATION
 
 SAMPLE_SECONDS = 0.02  # a sample repeats the call until it lasts about this long
@@ -99,12 +98,12 @@ class Measured:
     """The seconds per call of every way that ran, ours first, the reasons why others did not, and
     how long those took to compile that are compiled."""
 
-    seconds: dict[Way, Seconds]
-    skipped: dict[Way, str]
-    compile_seconds: dict[Way, float] = field(default_factory=dict)
+    seconds: dict[AnyWay, Seconds]
+    skipped: dict[AnyWay, str]
+    compile_seconds: dict[AnyWay, float] = field(default_factory=dict)
 
 
-def prepare(case: Case, size: Any) -> tuple[dict[Way, Ready], dict[Way, str]]:
+def prepare(case: Case[Size, Given], size: Size) -> tuple[dict[AnyWay, Ready], dict[AnyWay, str]]:
     """Starts and checks every way that can run here, and returns these ways and the reasons why
     others cannot. A case without a rival gets the calibration loop.
 
@@ -115,8 +114,7 @@ def prepare(case: Case, size: Any) -> tuple[dict[Way, Ready], dict[Way, str]]:
     if case.ours in skipped:
         return {}, {case.ours: skipped[case.ours]}
     given = case.inputs(size)
-    want: Outcome = case.reference(given)
-    ready = {}
+    want, ready = case.reference(given), dict[AnyWay, Ready]()
     for way in ways:
         if way not in skipped:
             ready[way] = way.start(given)
@@ -126,7 +124,7 @@ def prepare(case: Case, size: Any) -> tuple[dict[Way, Ready], dict[Way, str]]:
     return ready, skipped
 
 
-def measure(case: Case, size: Any, rounds: int, sample_seconds: float = SAMPLE_SECONDS) -> Measured:
+def measure(case: Case[Size, Given], size: Size, rounds: int, sample_seconds: float = SAMPLE_SECONDS) -> Measured:
     """Checks the ways of a case, and then times them in turns over so many rounds."""
     ready, skipped = prepare(case, size)
     seconds = in_turns({way.name: r.act for way, r in ready.items()}, rounds, sample_seconds)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedbench.bench.case import Case, Outcome, Ready, Way, draws
+from fedbench.bench.case import Case, Doubles, Outcome, Ready, Way, draws
 
 if TYPE_CHECKING:
     from fedbench.kernels.scheduler import Timing
@@ -32,7 +32,7 @@ class Plan(NamedTuple):
         return round(LIMIT * self.concurrency / self.buffer)
 
 
-def step_seconds(plan: Plan) -> np.ndarray[Any, np.dtype[np.float64]]:
+def step_seconds(plan: Plan) -> Doubles:
     """Returns the seconds of a step of every client, which lie within a factor of five."""
     return STEP_SECONDS * (1 + 4 * draws("speeds", plan.clients).random(plan.clients))
 
@@ -111,11 +111,11 @@ def limited(plan: Plan, *, stop: bool) -> Ready:
 
 def unlimited(plan: Plan, *, stop: bool) -> Ready:
     """Plans as many jobs as `limited` does, without a limit, so that all of them count."""
-    updates = round(plan.updates * steady(plan, stop=stop)["jobs_per_update"])
+    updates = round(plan.updates * steady(plan, stop=stop).jobs_per_update)
     return with_policy(plan._replace(updates=updates // plan.buffer), "jobs", restart="self")
 
 
-def steady(plan: Plan, *, stop: bool) -> Outcome:
+def steady(plan: Plan, *, stop: bool) -> Found:
     """Returns what the steady state with a limit must be.
 
     The results of client i are d_i seconds old, which is lambda d_i updates at lambda updates a
@@ -131,15 +131,13 @@ def steady(plan: Plan, *, stop: bool) -> Outcome:
     lasts = np.minimum(d, (plan.limit + 1) / per_second) if stop else d
     jobs_per_update = float(np.sum(1 / lasts)) / per_second
     jobs = round(plan.updates * jobs_per_update)
-    return {
-        "jobs_per_update": jobs_per_update,
-        "updates_per_second": per_second,
-        "staleness": count / plan.buffer,
-        "jobs": jobs // plan.buffer * plan.buffer + plan.concurrency - 1,  # without a limit, exactly
-    }
+    jobs = jobs // plan.buffer * plan.buffer + plan.concurrency - 1  # without a limit, exactly
+    return Found(jobs, jobs_per_update, per_second, count / plan.buffer)
 
 
-def _case(name: str, plan: Plan, ours: Way, *versus: Way, reference: Callable[[Plan], Outcome] = conserved, heavy: bool) -> Case:
+def _case(
+    name: str, plan: Plan, ours: Way[Plan], *versus: Way[Plan], reference: Callable[[Plan], Outcome] = conserved, heavy: bool
+) -> Case[Plan, Plan]:
     return Case(
         name=name,
         group="plan",
@@ -161,12 +159,12 @@ OURS = Way("fedbench", plain, NEEDS)
 MANY, ALL_WORK = Plan(1_000_000, 100_000, 100, 100_000), Plan(100_000, 100_000, 100, 100_000)
 
 
-def _limit(name: str, *, stop: bool) -> Case:
+def _limit(name: str, *, stop: bool) -> Case[Plan, Plan]:
     """Returns the case of a plan with a limit, beside as many jobs without it."""
     ours, beside = partial(limited, stop=stop), partial(unlimited, stop=stop)
     return _case(
         name, ALL_WORK, Way("fedbench", ours, NEEDS), Way("no-limit", beside, NEEDS),
-        reference=partial(steady, stop=stop), heavy=True,
+        reference=lambda plan: vars(steady(plan, stop=stop)), heavy=True,
     )  # fmt: skip
 
 

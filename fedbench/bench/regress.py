@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from fedbench.bench.case import Case
+from fedbench.bench.case import AnyCase
 from fedbench.bench.catalogue import alone, select, whole
 from fedbench.bench.compare import Change, verdict
 from fedbench.bench.measure import Ratio, Seconds
@@ -71,7 +71,7 @@ def _run(*command: str | Path, check: bool = True) -> subprocess.CompletedProces
     return done
 
 
-def change(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float, *, small: bool = False) -> Change:
+def change(case: AnyCase, pythons: tuple[Path, Path], rounds: int, threshold: float, *, small: bool = False) -> Change:
     """Returns the change of a case between the builds of two Pythons, before and after. A case that
     seems slower is measured again in fresh processes."""
     found = _measure(case, pythons, rounds, threshold, small)
@@ -81,7 +81,7 @@ def change(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float
     return found
 
 
-def _measure(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float, small: bool) -> Change:
+def _measure(case: AnyCase, pythons: tuple[Path, Path], rounds: int, threshold: float, small: bool) -> Change:
     taken: list[tuple[Seconds, Seconds]] = []
     for _ in range(PROCESSES):
         samples = _samples(case, pythons, max(FEWEST, rounds // PROCESSES), small)
@@ -94,7 +94,7 @@ def _measure(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: flo
     return worked
 
 
-def _samples(case: Case, pythons: tuple[Path, Path], rounds: int, small: bool) -> tuple[Seconds, Seconds] | Change:
+def _samples(case: AnyCase, pythons: tuple[Path, Path], rounds: int, small: bool) -> tuple[Seconds, Seconds] | Change:
     """Returns the samples (rounds, CLOCKS) of a process before and of one after, or why there are
     none."""
     with Worker(pythons[0]) as before, Worker(pythons[1]) as after:

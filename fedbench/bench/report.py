@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fedbench import plain_files
-from fedbench.bench.case import Case, Way
+from fedbench.bench.case import AnyCase, AnyWay
 from fedbench.bench.measure import Measured, Ratio
 from fedbench.errors import UsageError, quoted
 
@@ -51,7 +51,7 @@ class Row:
         return {name: value for name, value in asdict(self).items() if name in PUBLIC}
 
 
-def rows(case: Case, measured: Measured, threads: int, peak_mb: float | None = None) -> Iterator[Row]:
+def rows(case: AnyCase, measured: Measured, threads: int, peak_mb: float | None = None) -> Iterator[Row]:
     """Yields a row for every rival in the case's order, one for the fastest of its limits, and one
     for every way that was skipped."""
     about = _about(case, measured, peak_mb)
@@ -65,7 +65,7 @@ def rows(case: Case, measured: Measured, threads: int, peak_mb: float | None = N
         yield Row(case.name, versus, None, None, None, None, None, threads, way.library, f"skipped: {reason}")
 
 
-def _row(case: Case, way: Way, measured: Measured, threads: int, note: str) -> Row:
+def _row(case: AnyCase, way: AnyWay, measured: Measured, threads: int, note: str) -> Row:
     ours, theirs = measured.seconds[case.ours], measured.seconds[way]
     ratio, compiled = Ratio.of(theirs, ours), measured.compile_seconds.get(way)
     return Row(
@@ -76,7 +76,7 @@ def _row(case: Case, way: Way, measured: Measured, threads: int, note: str) -> R
     )
 
 
-def _limit(case: Case, measured: Measured, threads: int) -> Iterator[Row]:
+def _limit(case: AnyCase, measured: Measured, threads: int) -> Iterator[Row]:
     medians = {way: float(np.median(seconds)) for way, seconds in measured.seconds.items() if way.limit}
     if medians:
         best = min(medians, key=lambda way: medians[way])
@@ -85,7 +85,7 @@ def _limit(case: Case, measured: Measured, threads: int) -> Iterator[Row]:
         yield _row(case, best, measured, threads, note)
 
 
-def _about(case: Case, measured: Measured, peak_mb: float | None) -> str:
+def _about(case: AnyCase, measured: Measured, peak_mb: float | None) -> str:
     """Returns the note of a case: the time per unit, if it has one, and memory."""
     parts = []
     if case.ours in measured.seconds and case.unit:

@@ -9,19 +9,24 @@ use the engine, and are skipped where only the kernels are built.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import itertools
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedbench.bench import in_flgo, in_jax, in_pfl, stacked
 from fedbench.bench.case import Case, Outcome, Ready, Way
-from fedbench.bench.hand import PROCESSES, by_hand
-from fedbench.bench.orders import Clients, Job, Orders, softmax_truth
+from fedbench.bench.orders import PROCESSES, Clients, Orders, softmax_truth
 from fedbench.bench.server import TORCH
-from fedbench.bench.train import Net
+from fedbench.bench.train import Layer, Net
+
+if TYPE_CHECKING:
+    from fedbench.engine.spec import RunSpec
+    from fedbench.results.record import Record
+
+    RunCase = Case["Size", RunSpec]
 
 NEEDS = ("pydantic", "fedbench.kernels.train:LocalTrainer")
 
@@ -32,7 +37,7 @@ class Size(NamedTuple):
     algorithm: str
 
 
-def spec_of(size: Size, seed: int = 0) -> Any:
+def spec_of(size: Size, seed: int = 0) -> RunSpec:
     from fedbench import registry
     from fedbench.engine.spec import RunSpec
     from fedbench.scenarios.load import load
@@ -40,34 +45,39 @@ def spec_of(size: Size, seed: int = 0) -> Any:
     return RunSpec(load(size.scenario, size.overrides), registry.algorithm(size.algorithm), seed)
 
 
-def run(spec: Any, trainer: str, workers: int = 1) -> Ready:
+def recorded(spec: RunSpec, trainer: str, workers: int = 1) -> Callable[[], Record]:
     from fedbench.engine.run import Run, RunOptions
 
     options = RunOptions(trainer=trainer, workers=workers)
+    return lambda: Run(spec, options=options).record()
 
-    def read(record: Any) -> Outcome:
+
+def run(spec: RunSpec, trainer: str, workers: int = 1) -> Ready:
+    def read(record: Record) -> Outcome:
         facts, final = record.meta["ledger"], record.meta["final"]
         found = {"updates": facts["updates"], "trained_steps": facts["trained_steps"], "test_accuracy": final["test_accuracy"]}
         if spec.scenario.task.model != "softmax":
             return found
         budget = spec.scenario.budget.model_copy(update={"updates": 1})
         short = dataclasses.replace(spec, scenario=spec.scenario.model_copy(update={"budget": budget}))
-        return {**found, "first_loss": Run(short, options=options).record().meta["final"]["test_loss"]}
+        return {**found, "first_loss": recorded(short, trainer, workers)().meta["final"]["test_loss"]}
 
-    return Ready(lambda: Run(spec, options=options).record(), read)
+    return Ready(recorded(spec, trainer, workers), read)
 
 
 native, with_torch = partial(run, trainer="native"), partial(run, trainer="torch")
 two_workers = partial(run, trainer="native", workers=PROCESSES)
 
 
-def counted(spec: Any, workers: int = PROCESSES) -> Ready:
+def counted(spec: RunSpec, workers: int = PROCESSES) -> Ready:
     """Runs and gives what is counted, of which the plan alone is the reference."""
-    ready = native(spec, workers=workers)
-    return Ready(ready.act, lambda record: {name: record.meta["ledger"][name] for name in ("updates", "trained_steps")})
+    return Ready(
+        recorded(spec, "native", workers),
+        lambda record: {name: record.meta["ledger"][name] for name in ("updates", "trained_steps")},
+    )
 
 
-def counts(spec: Any) -> Outcome:
+def counts(spec: RunSpec) -> Outcome:
     """Returns the numbers of updates and steps from the plan alone."""
     from fedbench.engine.plan import plan
 
@@ -75,17 +85,17 @@ def counts(spec: Any) -> Outcome:
     return {"updates": summary.updates, "trained_steps": summary.trained_steps}
 
 
-def planned(spec: Any) -> Outcome:
+def planned(spec: RunSpec) -> Outcome:
     """Returns the plan's counts, and the accuracy of the torch trainer."""
-    ready = with_torch(spec)
-    return {**counts(spec), "test_accuracy": ready.read(ready.act())["test_accuracy"]}
+    return {**counts(spec), "test_accuracy": with_torch(spec).outcome()["test_accuracy"]}
 
 
-def orders_of(spec: Any) -> tuple[Orders, Clients]:
+def orders_of(spec: RunSpec) -> Orders:
     """Returns the run's plan, data and initial model for the ways of others."""
     from fedbench.engine.plan import pieces
     from fedbench.engine.setup import Setup
     from fedbench.engine.trainers.native import layer_specs
+    from fedbench.types import Job
 
     setup, scenario = Setup(spec), spec.scenario
     updates: list[list[Job]] = []
@@ -96,59 +106,48 @@ def orders_of(spec: Any) -> tuple[Orders, Clients]:
         jobs = [Job(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
         updates += [[jobs[i] for i in chunk.entries[a:b].tolist()] for a, b in itertools.pairwise(chunk.offsets.tolist())]
         times += chunk.time.tolist()
-    points = _points(scenario.evaluation, scheduler.end_ns)
-    versions = {int(np.searchsorted(times, point, "right")) for point in points} | {len(updates)}
-    data, layers = setup.task.dataset, tuple(dataclasses.astuple(layer) for layer in layer_specs(setup.task.model))
+    grid = scenario.evaluation.grid
+    points = [grid.time_ns(point) for point in range(grid.points_until(scheduler.end_ns))]
+    versions = {*np.searchsorted(times, points, "right").tolist(), len(updates)}
+    data, layers = setup.task.dataset, tuple(Layer(*dataclasses.astuple(layer)) for layer in layer_specs(setup.task.model))
     net = Net(layers, data.shape, data.classes, scenario.local.batch_size)
-    return (
-        Orders(updates, frozenset(versions), setup.x0(), spec.algorithm.server_lr, (data.test.x, data.test.y)),
-        Clients(net, data.train.x, data.train.y, list(setup.shards), spec.algorithm.local_lr, spec.seed),
-    )
+    clients = Clients(net, list(setup.shards), spec.algorithm.local_lr, spec.seed)
+    test, train = ((part.x, part.y) for part in (data.test, data.train))
+    return Orders(updates, frozenset(versions), setup.x0(), spec.algorithm.options()["server_lr"], test, train, clients)
 
 
-def _points(evaluation: Any, end_ns: int) -> list[int]:
-    """Returns the times of evaluation up to the end. Earlier builds, whose runs are timed by these
-    cases too, know even grids alone."""
-    from fedbench.kernels.scheduler import NANOSECONDS
-
-    if not hasattr(evaluation, "grid"):
-        return list(range(0, end_ns + 1, round(evaluation.every_seconds * NANOSECONDS)))
-    return [evaluation.grid.time_ns(point) for point in range(evaluation.grid.points_until(end_ns))]
+def by(module: str, spec: RunSpec, **options: str) -> Ready:
+    """Starts another way of the run, whose module imports its library."""
+    ready: Ready = importlib.import_module(f"fedbench.bench.{module}").rounds(orders_of(spec), **options)
+    return ready
 
 
-def by(way: Callable[[tuple[Orders, Clients]], Ready], spec: Any) -> Ready:
-    """Starts another way of the run."""
-    return way(orders_of(spec))
-
-
-def looped(spec: Any) -> Outcome:
+def looped(spec: RunSpec) -> Outcome:
     """Returns the outcome of the loop that people write."""
-    ready = by(by_hand, spec)
-    return ready.read(ready.act())
+    return by("hand", spec).outcome()
 
 
-def softmax(spec: Any) -> Outcome:
+def softmax(spec: RunSpec) -> Outcome:
     """Returns the outcome in float64 of a run of rounds in softmax regression."""
-    return softmax_truth(*orders_of(spec))
+    return softmax_truth(orders_of(spec))
 
 
-def alone(case: Case, workers: int) -> Case:
+def alone(case: RunCase, workers: int) -> RunCase:
     """Returns the case of a run without rivals and without torch, checked against its plan."""
     return dataclasses.replace(case, ours=Way("fedbench", partial(counted, workers=workers), NEEDS), versus=(), reference=counts)
 
 
-LOOP = Way("torch-loop-2p", partial(by, by_hand), TORCH)
-IN_JAX = tuple(Way(f"jax-{kind}", partial(by, partial(in_jax.rounds, clients_by=kind)), ("jax",)) for kind in ("map", "vmap"))
-STACKED = Way("torch-stacked", partial(by, stacked.rounds), TORCH)
-SIMULATORS = tuple(
-    Way(room, partial(by, way), (room, "torch")) for room, way in (("pfl", in_pfl.rounds), ("flgo", in_flgo.rounds))
-)
+LOOP = Way("torch-loop-2p", partial(by, "hand"), TORCH)
+IN_JAX = tuple(Way(f"jax-{kind}", partial(by, "in_jax", clients_by=kind), ("jax",)) for kind in ("map", "vmap"))
+STACKED = Way("torch-stacked", partial(by, "stacked"), TORCH)
+SIMULATORS = tuple(Way(name, partial(by, f"in_{name}"), (name, "torch")) for name in ("pfl", "flgo"))
 
 
-def _whole(name: str, algorithm: str, *overrides: str, versus: tuple[Way, ...] = (LOOP,), **more: Any) -> Case:
+def _whole(
+    name: str, algorithm: str, *overrides: str, versus: tuple[Way[RunSpec], ...] = (LOOP,), asked: float | None = None
+) -> RunCase:
     """Returns the case of a run on Fashion-MNIST, with batches of 10 and speeds within a factor of
     five."""
-    common: dict[str, Any] = {"reference": looped, "tolerance": 0.04}  # of the accuracy: masks of dropout and ties differ
     small = ("partition={kind: overlapping, examples_per_client: 40}", "budget.updates=20")
     return Case(
         name=name,
@@ -158,20 +157,25 @@ def _whole(name: str, algorithm: str, *overrides: str, versus: tuple[Way, ...] =
         inputs=spec_of,
         ours=Way("fedbench", two_workers, NEEDS),
         versus=versus,
+        reference=looped,
+        tolerance=0.04,  # of the accuracy: masks of dropout and ties differ
+        asked=asked,
         heavy=True,
-        **common | more,
+    )
+
+
+def _softmax(name: str, algorithm: str, *overrides: str, asked: float) -> RunCase:
+    """Returns the case of a run of which all ways train the same steps, so that nothing but
+    rounding differs."""
+    return dataclasses.replace(
+        _whole(name, algorithm, "task.model=softmax", *overrides, versus=(LOOP, STACKED, *IN_JAX, *SIMULATORS), asked=asked),
+        reference=softmax,
+        tolerance=0.002,
+        tolerances={"first_loss": 1e-4},
     )
 
 
 AFTER_ONE_ROUND = 0.25  # tolerance of the accuracy of a CNN, which other masks of dropout sway that early
-
-# All ways train the same steps, so that nothing but rounding differs.
-SOFTMAX: dict[str, Any] = {
-    "versus": (LOOP, STACKED, *IN_JAX, *SIMULATORS),
-    "reference": softmax,
-    "tolerance": 0.002,
-    "tolerances": {"first_loss": 1e-4},
-}
 
 CASES = (
     Case(
@@ -192,20 +196,12 @@ CASES = (
         *("task.model=cnn_21840", "budget.updates=10", "evaluation.every_seconds=2"),
         asked=5.2,
     ),
-    _whole(
-        "run-fedavg-cnn-21840-tenth",
-        "fedavg",
-        *("task.model=cnn_21840", "budget.updates=1", "evaluation.every_seconds=2"),
+    dataclasses.replace(
+        _whole("run-fedavg-cnn-21840-tenth", "fedavg", "task.model=cnn_21840", "budget.updates=1", "evaluation.every_seconds=2"),
         versus=tuple(dataclasses.replace(way, tolerance=AFTER_ONE_ROUND) for way in (LOOP, *IN_JAX)),
         reference=planned,  # by our torch trainer, which has the same masks
     ),
-    _whole(
-        "run-fedavg-softmax-100-rounds",
-        "fedavg",
-        *("task.model=softmax", "budget.updates=100", "evaluation.every_seconds=6"),
-        **SOFTMAX,
-        asked=4,
-    ),
+    _softmax("run-fedavg-softmax-100-rounds", "fedavg", "budget.updates=100", "evaluation.every_seconds=6", asked=4),
     _whole("run-fedavg-cnn-582026", "fedavg", "budget.updates=4", "evaluation.every_seconds=1", asked=2.8),
     _whole(
         "run-fedbuff-cnn-21840",
@@ -213,11 +209,10 @@ CASES = (
         *("task.model=cnn_21840", "clients=50", "budget.updates=40", "evaluation.every_seconds=5"),
         asked=6.7,
     ),
-    _whole(
+    _softmax(
         "run-fedavg-1000-clients-50-rounds",
         "fedavg[cohort_size=100,local_lr=0.02]",
-        *("task.model=softmax", "clients=1000", "local.steps=1", "budget.updates=50", "evaluation.every_seconds=6"),
-        **SOFTMAX,
+        *("clients=1000", "local.steps=1", "budget.updates=50", "evaluation.every_seconds=6"),
         asked=2,
     ),
     Case(

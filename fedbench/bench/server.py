@@ -7,14 +7,14 @@ bandwidth is the limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bench import torch_ways as torches
-from fedbench.bench.case import Case, Outcome, Ready, Way, draws
+from fedbench.bench.case import Case, Doubles, Given, Outcome, Ready, Singles, Way, draws
 from fedbench.bench.torch_ways import CLIP, RATE
 from fedbench.bench.truth import adaptive
 
@@ -23,16 +23,16 @@ TORCH = ("torch",)
 
 
 class Sum(NamedTuple):
-    weights: Any  # (10,) float64
-    deltas: Any  # (10, d)
+    weights: Doubles  # (10,)
+    deltas: Singles  # (10, d)
 
 
 class Step(NamedTuple):
-    x: Any  # (d,), as all others
-    m: Any
-    v: Any
-    vhat: Any
-    g: Any
+    x: Singles  # (d,), as all others
+    m: Singles
+    v: Singles
+    vhat: Singles
+    g: Singles
 
 
 class SumStep(NamedTuple):
@@ -90,33 +90,39 @@ def ours_sum_amsgrad(given: SumStep) -> Ready:
 # ---- the truth, in float64 ----
 
 
-def true_sum(given: Sum) -> Outcome:
+def total_of(given: Sum) -> Doubles:
     total = np.zeros(given.deltas.shape[1])
     for weight, delta in zip(given.weights, given.deltas, strict=True):
         total += weight * delta
+    return total
+
+
+def true_sum(given: Sum) -> Outcome:
+    total = total_of(given)
     rows, bits = given.deltas.sum(axis=1, dtype=np.float64), np.bitwise_xor.reduce(given.deltas.view(np.uint32), axis=None)
     return {"sum": total, "norm2": float(total @ total), "rows": rows, "bits": bits}
 
 
-def true_step(x: Any, moments: tuple[Any, ...], g: Any, rate: float, *, maximum: bool) -> Outcome:
-    doubles = tuple(np.asarray(a, np.float64) for a in moments)
-    x, new = adaptive(np.asarray(x, np.float64), doubles, np.asarray(g, np.float64), k.AdamRule(rate), maximum)
-    return {"x": x, **dict(zip(("m", "v", "vhat"), new, strict=False))}
+def true_step(x: Singles, moments: Sequence[Singles], g: Singles | Doubles, rule: k.AdamRule) -> Outcome:
+    """Returns a step of Adam, or of AMSGrad if there is a vhat."""
+    x0, g0, *doubles = (a.astype(np.float64) for a in (x, g, *moments))
+    new_x, new = adaptive(x0, tuple(doubles), g0, rule, use_maximum=len(moments) == 3)
+    return dict(zip(("x", "m", "v", "vhat"), (new_x, *new), strict=False))
 
 
 def true_amsgrad(given: Step) -> Outcome:
-    return true_step(given.x, given[1:4], given.g, RATE, maximum=True)
+    return true_step(given.x, given[1:4], given.g, k.AdamRule(RATE))
 
 
 def true_clip_adam(given: Step) -> Outcome:
     g = given.g.astype(np.float64)
     norm = float(np.sqrt(g @ g))
-    return {"norm": norm, **true_step(given.x, given[1:3], min(1.0, CLIP / norm) * g, -RATE, maximum=False)}
+    return {"norm": norm, **true_step(given.x, given[1:3], min(1.0, CLIP / norm) * g, k.AdamRule(-RATE))}
 
 
 def true_sum_amsgrad(given: SumStep) -> Outcome:
-    total = true_sum(given.sum)
-    return {"norm2": total["norm2"], **true_step(given.step.x, given.step[1:4], total["sum"], RATE, maximum=True)}
+    total = total_of(given.sum)
+    return {"norm2": float(total @ total), **true_step(given.step.x, given.step[1:4], total, k.AdamRule(RATE))}
 
 
 # ---- how fast ten deltas can be read ----
@@ -143,7 +149,9 @@ READERS = (
 )
 
 
-def server_case(name: str, inputs: Any, ours: Way, reference: Callable[[Any], Outcome], *versus: Way) -> Case:
+def server_case(
+    name: str, inputs: Callable[[int], Given], ours: Way[Given], reference: Callable[[Given], Outcome], *versus: Way[Given]
+) -> Case[int, Given]:
     """Returns a case of vectors of D elements, whose ways must agree with the float64 truth."""
     return Case(
         name=name,
@@ -158,7 +166,7 @@ def server_case(name: str, inputs: Any, ours: Way, reference: Callable[[Any], Ou
     )
 
 
-def our_way(start: Callable[[Any], Ready], kernel: str) -> Way:
+def our_way(start: Callable[[Given], Ready], kernel: str) -> Way[Given]:
     """Returns our way, which needs a kernel, given as `module:function`."""
     return Way("fedbench", start, (kernel,))
 

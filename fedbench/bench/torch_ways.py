@@ -8,12 +8,21 @@ their first step, as ours are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fedbench.bench.case import Ready
+from fedbench.bench.case import Outcome, Ready, Singles
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from fedbench.bench.server import Step, Sum, SumStep
+    from fedbench.types import Array
+
+State = dict[str, "Tensor"]
 
 RATE, BETA1, BETA2, EPSILON, CLIP = 1e-3, 0.9, 0.999, 1e-8, 5.0
 FIRST, ROOT = 1 - BETA1, float(np.sqrt(1 - BETA2))  # bias corrections of the first step
@@ -32,19 +41,19 @@ def cuts(d: int) -> list[tuple[int, int]]:
     return list(zip([0, *ends], ends, strict=False))
 
 
-def tensors(arrays: Any) -> list[Any]:
+def tensors(arrays: Iterable[Array]) -> list[Tensor]:
     """Returns tensors that share the memory of arrays."""
     import torch
 
     return [torch.from_numpy(a) for a in arrays]
 
 
-def read(given: Any) -> Ready:
+def read(given: Sum) -> Ready:
     rows = tensors(given.deltas)
     return Ready(lambda: [row.sum() for row in rows], lambda sums: {"rows": np.array([s.item() for s in sums])})
 
 
-def sum_state_dicts(given: Any) -> Ready:
+def sum_state_dicts(given: Sum) -> Ready:
     """Sums in the loop over named tensors that most simulators have."""
     import torch
 
@@ -52,7 +61,7 @@ def sum_state_dicts(given: Any) -> Ready:
     weights = given.weights.tolist()
     deltas = [{f"tensor{i}": row[a:b] for i, (a, b) in enumerate(pieces)} for row in tensors(given.deltas)]
 
-    def act() -> Any:
+    def act() -> State:
         total = {name: torch.zeros_like(tensor) for name, tensor in deltas[0].items()}
         for weight, delta in zip(weights, deltas, strict=True):
             for name in total:
@@ -62,12 +71,12 @@ def sum_state_dicts(given: Any) -> Ready:
     return Ready(act, lambda total: {"sum": torch.cat(list(total.values())).numpy()})
 
 
-def sum_flat(given: Any) -> Ready:
+def sum_flat(given: Sum) -> Ready:
     add, total = _adder(given)
     return Ready(add, lambda _: {"sum": total.numpy()})
 
 
-def _adder(given: Any) -> tuple[Callable[[], Any], Any]:
+def _adder(given: Sum) -> tuple[Callable[[], Tensor], Tensor]:
     """Returns a function that sums by `total.add_(delta, alpha=w)` for every delta, and the
     total."""
     import torch
@@ -75,7 +84,7 @@ def _adder(given: Any) -> tuple[Callable[[], Any], Any]:
     rows, weights = tensors(given.deltas), given.weights.tolist()
     total = torch.empty_like(rows[0])
 
-    def add() -> Any:
+    def add() -> Tensor:
         total.zero_()
         for weight, row in zip(weights, rows, strict=True):
             total.add_(row, alpha=weight)
@@ -84,58 +93,58 @@ def _adder(given: Any) -> tuple[Callable[[], Any], Any]:
     return add, total
 
 
-def _equations(moments: Any, x: Any, rate: float) -> Callable[[Any], dict[str, Any]]:
+def _equations(moments: Sequence[Singles], x: Singles, rate: float) -> Callable[[Tensor], State]:
     """Returns one step of Adam, or of AMSGrad if there is a vhat, with bias correction. The
     equations are computed as they are written, so every operation makes a tensor."""
     import torch
 
-    x, m, v, *vhat = tensors((x, *moments))
+    y, m, v, *vhat = tensors((x, *moments))
 
-    def step(g: Any) -> dict[str, Any]:
-        nonlocal x, m, v, vhat
+    def step(g: Tensor) -> State:
+        nonlocal y, m, v, vhat
         m = BETA1 * m + (1 - BETA1) * g
         v = BETA2 * v + (1 - BETA2) * g * g
         vhat = [torch.maximum(old, v) for old in vhat]
         u = vhat[0] if vhat else v
-        x = x + rate / FIRST * m / (u.sqrt() / ROOT + EPSILON)
-        return {"x": x, "m": m, "v": v, **({"vhat": vhat[0]} if vhat else {})}
+        y = y + rate / FIRST * m / (u.sqrt() / ROOT + EPSILON)
+        return {"x": y, "m": m, "v": v, **({"vhat": vhat[0]} if vhat else {})}
 
     return step
 
 
-def _arrays(state: dict[str, Any]) -> dict[str, Any]:
+def arrays(state: State) -> dict[str, Array]:
     return {name: tensor.numpy() for name, tensor in state.items()}
 
 
-def amsgrad_eager(given: Any) -> Ready:
+def amsgrad_eager(given: Step) -> Ready:
     (g,), step = tensors([given.g]), _equations(given[1:4], given.x, RATE)
-    return Ready(lambda: step(g), _arrays)
+    return Ready(lambda: step(g), arrays)
 
 
-def sum_amsgrad_eager(given: Any) -> Ready:
+def sum_amsgrad_eager(given: SumStep) -> Ready:
     (add, _), step = _adder(given.sum), _equations(given.step[1:4], given.step.x, RATE)
-    return Ready(lambda: step(add()), _arrays)
+    return Ready(lambda: step(add()), arrays)
 
 
-def clip_adam_eager(given: Any) -> Ready:
+def clip_adam_eager(given: Step) -> Ready:
     import torch
 
     (g,), step = tensors([given.g.copy()]), _equations(given[1:3], given.x, -RATE)
     p = torch.empty_like(g, requires_grad=True)
     p.grad = g
 
-    def act() -> Any:
+    def act() -> State:
         norm = torch.nn.utils.clip_grad_norm_([p], CLIP)
         return {**step(g), "norm": norm}
 
-    return Ready(act, _arrays)
+    return Ready(act, arrays)
 
 
 Kind = Literal["foreach", "fused"]
 _NAMES = {"m": "exp_avg", "v": "exp_avg_sq", "vhat": "max_exp_avg_sq"}
 
 
-def _adam(x: Any, moments: dict[str, Any], g: Any, kind: Kind) -> tuple[Any, Any]:
+def _adam(x: Singles, moments: dict[str, Singles], g: Singles, kind: Kind) -> tuple[Tensor, torch.optim.Adam]:
     """Returns a parameter and its torch.optim.Adam, which has the given moments and descends along
     g."""
     import torch
@@ -148,31 +157,31 @@ def _adam(x: Any, moments: dict[str, Any], g: Any, kind: Kind) -> tuple[Any, Any
     return p, optimizer
 
 
-def _read_adam(p: Any, optimizer: Any, sign: float) -> dict[str, Any]:
+def _read_adam(p: Tensor, optimizer: torch.optim.Adam, sign: float) -> Outcome:
     state = optimizer.state[p]
     return {"x": sign * p.detach().numpy()} | {name: state[key].numpy() for name, key in _NAMES.items() if key in state}
 
 
-def amsgrad(kind: Kind) -> Callable[[Any], Ready]:
+def amsgrad(kind: Kind) -> Callable[[Step], Ready]:
     """Returns the way by torch.optim.Adam(amsgrad=True). Our step adds and torch's subtracts, so
     torch gets -x, which gives the same numbers but for the sign."""
 
-    def start(given: Any) -> Ready:
+    def start(given: Step) -> Ready:
         p, optimizer = _adam(-given.x, {"m": given.m, "v": given.v, "vhat": given.vhat}, given.g, kind)
         return Ready(optimizer.step, lambda _: _read_adam(p, optimizer, -1.0))
 
     return start
 
 
-def clip_adam(kind: Kind) -> Callable[[Any], Ready]:
+def clip_adam(kind: Kind) -> Callable[[Step], Ready]:
     """Returns the way by clip_grad_norm_ and then torch.optim.Adam."""
 
-    def start(given: Any) -> Ready:
+    def start(given: Step) -> Ready:
         import torch
 
         p, optimizer = _adam(given.x.copy(), {"m": given.m, "v": given.v}, given.g.copy(), kind)
 
-        def act() -> Any:
+        def act() -> Tensor:
             norm = torch.nn.utils.clip_grad_norm_([p], CLIP, foreach=True)
             optimizer.step()
             return norm

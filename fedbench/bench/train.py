@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from fedbench.bench.case import Case, Outcome, Ready, Way, draws
+from fedbench.bench.case import Case, Outcome, Ready, Rows, Singles, Way, draws
 from fedbench.bench.server import TORCH
 from fedbench.bench.train_ways import eager, flat, product
 from fedbench.kernels.random import draw_batches
@@ -25,55 +25,70 @@ CLIENTS, EXAMPLES, SEED, RATE = 4, 600, 7, 0.01
 NEEDS = "fedbench.kernels.train:LocalTrainer"
 
 
+class Layer(NamedTuple):
+    """A layer, with the fields of kernels.train.LayerSpec."""
+
+    kind: str
+    inputs: int = 0
+    outputs: int = 0
+    kernel: int = 0
+    stride: int = 1
+    padding: int = 0
+    p: float = 0.0
+
+
 @dataclass(frozen=True)
 class Net:
-    """A network: its layers as rows of kernels.train.LayerSpec, the shape of an example, and the
-    examples of a step."""
+    """A network: its layers, the shape of an example, and the examples of a step."""
 
-    layers: tuple[tuple[Any, ...], ...]
+    layers: tuple[Layer, ...]
     shape: tuple[int, ...]
     classes: int
     batch: int
 
 
-def conv(inputs: int, outputs: int) -> tuple[Any, ...]:
-    return ("conv2d", inputs, outputs, 5)
+def conv(inputs: int, outputs: int) -> Layer:
+    return Layer("conv2d", inputs, outputs, 5)
 
 
-POOL, RELU, FLATTEN = ("max_pool2d", 0, 0, 2), ("relu",), ("flatten",)
+def linear(inputs: int, outputs: int) -> Layer:
+    return Layer("linear", inputs, outputs)
+
+
+POOL, RELU, FLATTEN = Layer("max_pool2d", kernel=2), Layer("relu"), Layer("flatten")
 IMAGE = (1, 28, 28)
-SOFTMAX_A9A = Net((("linear", 123, 2),), (123,), 2, 20)
-SOFTMAX = Net((FLATTEN, ("linear", 784, 10)), IMAGE, 10, 25)
-MLP = Net((FLATTEN, ("linear", 784, 200), RELU, ("linear", 200, 10)), IMAGE, 10, 10)
+SOFTMAX_A9A = Net((linear(123, 2),), (123,), 2, 20)
+SOFTMAX = Net((FLATTEN, linear(784, 10)), IMAGE, 10, 25)
+MLP = Net((FLATTEN, linear(784, 200), RELU, linear(200, 10)), IMAGE, 10, 10)
 CNN_21840 = Net(
     (
         *(conv(1, 10), POOL, RELU),
-        *(conv(10, 20), ("dropout2d", 0, 0, 0, 1, 0, 0.5), POOL, RELU, FLATTEN),
-        *(("linear", 320, 50), RELU, ("dropout", 0, 0, 0, 1, 0, 0.5), ("linear", 50, 10)),
+        *(conv(10, 20), Layer("dropout2d", p=0.5), POOL, RELU, FLATTEN),
+        *(linear(320, 50), RELU, Layer("dropout", p=0.5), linear(50, 10)),
     ),
     IMAGE,
     10,
     25,
 )
 CNN_582026 = Net(
-    (conv(1, 32), POOL, RELU, conv(32, 64), POOL, RELU, FLATTEN, ("linear", 1024, 512), RELU, ("linear", 512, 10)), IMAGE, 10, 10
+    (conv(1, 32), POOL, RELU, conv(32, 64), POOL, RELU, FLATTEN, linear(1024, 512), RELU, linear(512, 10)), IMAGE, 10, 10
 )
-CHARS = Net((("last", 0, 20), ("embedding", 80, 8), ("linear", 160, 128), RELU, ("linear", 128, 80)), (80,), 80, 20)
+CHARS = Net((Layer("last", outputs=20), Layer("embedding", 80, 8), linear(160, 128), RELU, linear(128, 80)), (80,), 80, 20)
 
 
 class Given(NamedTuple):
     net: Net
     steps: int
-    x: Any  # (CLIENTS * EXAMPLES, *shape)
-    y: Any
-    start: Any  # (dim,)
-    batches: list[list[Any]]  # rows of every step of every client
+    x: Singles  # (CLIENTS * EXAMPLES, *shape)
+    y: Rows
+    start: Singles  # (dim,)
+    batches: list[list[Rows]]  # rows of every step of every client
 
     @property
     def random_masks(self) -> bool:
         """Whether there is dropout. torch draws its own masks, so the ends of training cannot be
         compared then."""
-        return any(layer[0].startswith("dropout") for layer in self.net.layers)
+        return any(layer.kind.startswith("dropout") for layer in self.net.layers)
 
     @property
     def flops(self) -> int:
@@ -82,32 +97,17 @@ class Given(NamedTuple):
         return CLIENTS * self.steps * self.net.batch * flops_per_example(self.net)
 
 
-def sides(net: Net) -> list[tuple[int, ...]]:
-    """Returns the shape of an example before every layer."""
-    shape, shapes = net.shape, []
-    for layer in net.layers:
-        shapes.append(shape)
-        if layer[0] in ("linear", "last"):
-            shape = (layer[2],)
-        elif layer[0] == "flatten":
-            shape = (math.prod(shape),)
-        elif layer[0] == "embedding":
-            shape = (shape[0] * layer[2],)
-        elif layer[0] == "conv2d":
-            shape = (layer[2], shape[1] - layer[3] + 1, shape[2] - layer[3] + 1)
-        elif layer[0] == "max_pool2d":
-            shape = (shape[0], shape[1] // layer[3], shape[2] // layer[3])
-    return shapes
-
-
 def flops_per_example(net: Net) -> int:
-    total, passes = 0, 2
-    for layer, shape in zip(net.layers, sides(net), strict=True):
-        if layer[0] == "linear":
-            total += 2 * passes * layer[1] * layer[2]
-        elif layer[0] == "conv2d":
-            total += 2 * passes * layer[1] * layer[2] * layer[3] ** 2 * (shape[1] - layer[3] + 1) * (shape[2] - layer[3] + 1)
-        elif layer[0] != "embedding":
+    sides, total, passes = net.shape[1:], 0, 2
+    for kind, inputs, outputs, kernel, *_ in net.layers:
+        if kind == "max_pool2d":
+            sides = tuple(side // kernel for side in sides)
+        elif kind == "conv2d":
+            sides = tuple(side - kernel + 1 for side in sides)
+            total += 2 * passes * inputs * outputs * kernel**2 * math.prod(sides)
+        elif kind == "linear":
+            total += 2 * passes * inputs * outputs
+        elif kind != "embedding":
             continue
         passes = 3
     return total
@@ -117,12 +117,12 @@ def tensor_sizes(net: Net) -> list[tuple[int, int]]:
     """Returns the size and the inputs of one output of every tensor, weights and biases in
     order."""
     sizes = []
-    for layer in net.layers:
-        if layer[0] == "embedding":
-            sizes.append((layer[1] * layer[2], 1))
-        if layer[0] in ("linear", "conv2d"):
-            window = layer[1] * (layer[3] ** 2 if layer[0] == "conv2d" else 1)
-            sizes += [(layer[2] * window, window), (layer[2], window)]
+    for kind, inputs, outputs, kernel, *_ in net.layers:
+        if kind == "embedding":
+            sizes.append((inputs * outputs, 1))
+        if kind in ("linear", "conv2d"):
+            window = inputs * (kernel**2 if kind == "conv2d" else 1)
+            sizes += [(outputs * window, window), (outputs, window)]
     return sizes
 
 
@@ -130,7 +130,7 @@ def inputs(size: tuple[Net, int]) -> Given:
     net, steps = size
     stream = draws("train", net.layers, net.batch)
     x = stream.standard_normal((CLIENTS * EXAMPLES, *net.shape), np.float32)
-    symbols = sum(layer[1] for layer in net.layers if layer[0] == "embedding")
+    symbols = sum(layer.inputs for layer in net.layers if layer.kind == "embedding")
     if symbols:
         x = np.floor(np.minimum(np.abs(x) / 3, 0.999) * symbols).astype(np.float32)
     y = stream.integers(0, net.classes, CLIENTS * EXAMPLES)
@@ -142,7 +142,7 @@ def inputs(size: tuple[Net, int]) -> Given:
     return Given(net, steps, x, y, start, batches)
 
 
-def ours(given: Given, dtype: Any = np.float32, threads: int = 1) -> Ready:
+def ours(given: Given, dtype: type[np.floating] = np.float32, threads: int = 1) -> Ready:
     from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, Rule
 
     layers = [LayerSpec(*layer) for layer in given.net.layers]
@@ -152,7 +152,7 @@ def ours(given: Given, dtype: Any = np.float32, threads: int = 1) -> Ready:
     shards = np.arange(CLIENTS * EXAMPLES).reshape(CLIENTS, EXAMPLES)
     jobs = [LocalJob(client, 0, given.steps, shards[client], Rule(start, RATE), ends[client]) for client in range(CLIENTS)]
 
-    def read(_: Any) -> Outcome:
+    def read(_: None) -> Outcome:
         return {"ends": ends, "logits": trainer.logits(start, x[: given.net.batch], given.net.classes), "flops": given.flops}
 
     return Ready(lambda: trainer.train(jobs), read)
@@ -161,35 +161,39 @@ def ours(given: Given, dtype: Any = np.float32, threads: int = 1) -> Ready:
 def truth(given: Given) -> Outcome:
     """Returns the outcome of training in float64. Tests show that torch computes the same in
     float64."""
-    ready = ours(given, np.float64)
-    return ready.read(ready.act())
+    return ours(given, np.float64).outcome()
 
 
-def _cases(name: str, net: Net, steps: int) -> tuple[Case, Case]:
-    common: dict[str, Any] = {
-        "group": "train",
-        "size": (net, steps),
-        "small": (net, 2),
-        "inputs": inputs,
-        "reference": truth,
-        "tolerance": 1e-3,  # a tie of a maximum may fall the other way, and then all later steps differ a little
-        "unit": "client step",
-        "units": lambda size: CLIENTS * size[1],
-    }
-    eagerly = Way("torch-eager-1t", eager, TORCH)
-    limit = Way("sgemm", product, TORCH, limit=True)
-    alone = Case(
-        name=name, ours=Way("fedbench", ours, (NEEDS,)), versus=(eagerly, Way("torch-best", flat, TORCH), limit), **common
+def _case(name: str, net: Net, steps: int, threads: int, *versus: Way[Given]) -> Case[tuple[Net, int], Given]:
+    return Case(
+        name=name,
+        group="train",
+        size=(net, steps),
+        small=(net, 2),
+        inputs=inputs,
+        ours=Way("fedbench", partial(ours, threads=threads), (NEEDS,)),
+        versus=versus,
+        reference=truth,
+        tolerance=1e-3,  # a tie of a maximum may fall the other way, and then all later steps differ a little
+        unit="client step",
+        units=lambda size: CLIENTS * size[1],
     )
-    both = Case(name=f"{name}-2w", ours=Way("fedbench", partial(ours, threads=2), (NEEDS,)), versus=(eagerly,), **common)
-    return alone, both
 
 
-CASES = (
-    *_cases("train-softmax-123x2-b20", SOFTMAX_A9A, 1000),
-    *_cases("train-softmax-784x10-b25", SOFTMAX, 200),
-    *_cases("train-mlp-784x200x10-b10", MLP, 100),
-    *_cases("train-chars-mlp-b20", CHARS, 100),
-    *_cases("train-cnn-21840-b25", CNN_21840, 25),
-    *_cases("train-cnn-582026-b10", CNN_582026, 8),
+EAGER, FLAT = Way("torch-eager-1t", eager, TORCH), Way("torch-best", flat, TORCH)
+NETS = {
+    "train-softmax-123x2-b20": (SOFTMAX_A9A, 1000),
+    "train-softmax-784x10-b25": (SOFTMAX, 200),
+    "train-mlp-784x200x10-b10": (MLP, 100),
+    "train-chars-mlp-b20": (CHARS, 100),
+    "train-cnn-21840-b25": (CNN_21840, 25),
+    "train-cnn-582026-b10": (CNN_582026, 8),
+}
+CASES = tuple(
+    case
+    for name, size in NETS.items()
+    for case in (
+        _case(name, *size, 1, EAGER, FLAT, Way("sgemm", product, TORCH, limit=True)),
+        _case(f"{name}-2w", *size, 2, EAGER),
+    )
 )

@@ -4,16 +4,23 @@ starts, so this file needs numpy only."""
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedbench.bench.case import Outcome, Ready
 
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from fedbench.bench.train import Given, Layer, Net
+    from fedbench.types import Vector
+
 RATE = 0.01
 
 
-def module_of(net: Any) -> Any:
+def module_of(net: Net) -> nn.Sequential:
     from torch import nn
 
     class Last(nn.Module):
@@ -21,35 +28,47 @@ def module_of(net: Any) -> Any:
             super().__init__()
             self.count = count
 
-        def forward(self, x: Any) -> Any:
+        def forward(self, x: Tensor) -> Tensor:
             return x[:, -self.count :]
 
     class Embedded(nn.Embedding):
-        def forward(self, x: Any) -> Any:
+        def forward(self, x: Tensor) -> Tensor:
             return super().forward(x.long()).flatten(1)
 
-    makers = {
-        "linear": lambda row: nn.Linear(row[1], row[2]),
-        "conv2d": lambda row: nn.Conv2d(row[1], row[2], row[3]),
-        "max_pool2d": lambda row: nn.MaxPool2d(row[3]),
+    makers: dict[str, Callable[[Layer], nn.Module]] = {
+        "linear": lambda row: nn.Linear(row.inputs, row.outputs),
+        "conv2d": lambda row: nn.Conv2d(row.inputs, row.outputs, row.kernel),
+        "max_pool2d": lambda row: nn.MaxPool2d(row.kernel),
         "relu": lambda row: nn.ReLU(),
         "flatten": lambda row: nn.Flatten(),
-        "last": lambda row: Last(row[2]),
-        "embedding": lambda row: Embedded(row[1], row[2]),
-        "dropout": lambda row: nn.Dropout(row[6]),
-        "dropout2d": lambda row: nn.Dropout2d(row[6]),
+        "last": lambda row: Last(row.outputs),
+        "embedding": lambda row: Embedded(row.inputs, row.outputs),
+        "dropout": lambda row: nn.Dropout(row.p),
+        "dropout2d": lambda row: nn.Dropout2d(row.p),
     }
-    return nn.Sequential(*(makers[row[0]](row) for row in net.layers))  # type: ignore[no-untyped-call]
+    return nn.Sequential(*(makers[row.kind](row) for row in net.layers))
 
 
-def _outcome(given: Any, module: Any, ends: list[Any]) -> Outcome:
+def set_parameters(module: nn.Module, x: Vector) -> None:
+    import torch
+
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(x.copy()), module.parameters())
+
+
+def parameters(module: nn.Module) -> Vector:
+    import torch
+
+    return torch.nn.utils.parameters_to_vector(module.parameters()).detach().numpy()
+
+
+def _outcome(given: Given, module: nn.Module, ends: list[Tensor]) -> Outcome:
     """Returns the ends of training, or only the logits of the start if torch draws its own dropout
     masks."""
     import torch
 
     if not given.random_masks:
         return {"ends": np.stack([end.numpy() for end in ends])}
-    torch.nn.utils.vector_to_parameters(torch.from_numpy(given.start.copy()), module.parameters())
+    set_parameters(module, given.start)
     module.eval()
     with torch.no_grad():
         logits = module(torch.from_numpy(given.x[: given.net.batch])).numpy()
@@ -57,7 +76,7 @@ def _outcome(given: Any, module: Any, ends: list[Any]) -> Outcome:
     return {"logits": logits}
 
 
-def eager(given: Any) -> Ready:
+def eager(given: Given) -> Ready:
     """Trains in the usual loop, with a DataLoader."""
     import torch
     from torch.utils.data import DataLoader, TensorDataset
@@ -67,7 +86,7 @@ def eager(given: Any) -> Ready:
     loaders = [DataLoader(data, batch_sampler=[part.tolist() for part in client]) for client in given.batches]
     start = torch.from_numpy(given.start)
 
-    def act() -> list[Any]:
+    def act() -> list[Tensor]:
         ends = []
         for loader in loaders:
             torch.nn.utils.vector_to_parameters(start.clone(), module.parameters())
@@ -82,7 +101,7 @@ def eager(given: Any) -> Ready:
     return Ready(act, lambda ends: _outcome(given, module, ends))
 
 
-def flat(given: Any) -> Ready:
+def flat(given: Given) -> Ready:
     """Trains with parameters and gradients that are views of one vector each, with batches gathered
     by index, and with images that are channels-last."""
     import torch
@@ -90,7 +109,7 @@ def flat(given: Any) -> Ready:
 
     module = module_of(given.net)
     x, y, start = torch.from_numpy(given.x), torch.from_numpy(given.y), torch.from_numpy(given.start)
-    images = any(row[0] == "conv2d" for row in given.net.layers)
+    images = any(row.kind == "conv2d" for row in given.net.layers)
     if images:
         x = x.contiguous(memory_format=torch.channels_last)
     vector, gradient = start.clone(), torch.zeros_like(start)
@@ -99,7 +118,7 @@ def flat(given: Any) -> Ready:
         parameter.data, parameter.grad = vector[begin:end].view_as(parameter), gradient[begin:end].view_as(parameter)
     batches = [[torch.from_numpy(part) for part in client] for client in given.batches]
 
-    def act() -> list[Any]:
+    def act() -> list[Tensor]:
         ends = []
         for client in batches:
             vector.copy_(start)
@@ -110,7 +129,7 @@ def flat(given: Any) -> Ready:
             ends.append(vector.clone())
         return ends
 
-    def read(ends: list[Any]) -> Outcome:
+    def read(ends: list[Tensor]) -> Outcome:
         kept = vector.clone()
         found = _outcome(given, module, ends)
         vector.copy_(kept)
@@ -119,7 +138,7 @@ def flat(given: Any) -> Ready:
     return Ready(act, read)
 
 
-def product(given: Any) -> Ready:
+def product(given: Given) -> Ready:
     """Computes a matrix product (s, k) (k, s) of as many operations, with s = 256, 512 or 1024 so
     that it is nearly a cube."""
     import torch

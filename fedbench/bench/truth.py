@@ -6,24 +6,22 @@ with it to the accuracy of the dtype.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from fedbench.bench.case import Doubles, Outcome
     from fedbench.kernels.optimise import AdamRule
-
-Array = npt.NDArray[np.floating[Any]]
-
-
-def log_softmax(logits: Array) -> Array:
-    shifted: Array = logits - logits.max(axis=1, keepdims=True)
-    result: Array = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return result
+    from fedbench.types import Vector
 
 
-def distill(student: Array, teacher: Array, alpha_min: float, alpha_max: float, kind: str = "logits") -> dict[str, Any]:
+def log_softmax(logits: Doubles) -> Doubles:
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+
+
+def distill(student: Vector, teacher: Vector, alpha_min: float, alpha_max: float, kind: str = "logits") -> Outcome:
     """Returns every output in float64, by its name in `fedbench.kernels.distill.Distilled`."""
     s, t = np.asarray(student, np.float64), np.asarray(teacher, np.float64)
     rows, classes = s.shape
@@ -52,8 +50,8 @@ def _power(base: float, exponent: int) -> float:
 
 
 def adaptive(
-    x: Array, moments: tuple[Array, ...], g: Array, rule: AdamRule, use_maximum: bool
-) -> tuple[Array, tuple[Array, ...]]:
+    x: Vector, moments: tuple[Vector, ...], g: Vector, rule: AdamRule, use_maximum: bool
+) -> tuple[Vector, tuple[Vector, ...]]:
     """Returns the new x and the new moments, which are (m, v) or (m, v, vhat)."""
     m = rule.beta1 * moments[0] + (1 - rule.beta1) * g
     v = rule.beta2 * moments[1] + (1 - rule.beta2) * g * g

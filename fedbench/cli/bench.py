@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fedbench.bench import GROUPS, Case, host, select, table
+from fedbench.bench import GROUPS, host, select, table
+from fedbench.bench.case import AnyCase
 from fedbench.bench.compare import THRESHOLD, Change, compare
 from fedbench.bench.measure import measure
 from fedbench.bench.report import Row, load, load_all, rows, save
@@ -78,7 +79,7 @@ def command(
     return None
 
 
-def _measured(cases: Sequence[Case], rounds: int, threads: int, as_json: bool) -> tuple[list[Row], dict[str, Any]]:
+def _measured(cases: Sequence[AnyCase], rounds: int, threads: int, as_json: bool) -> tuple[list[Row], dict[str, Any]]:
     """Measures the cases one after the other, and returns their rows and provenance."""
     if settings := host.allocator_settings():
         show(f"starting again with an allocator that keeps its memory: {settings}")

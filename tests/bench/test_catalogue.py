@@ -92,7 +92,7 @@ def test_every_check_notices_every_wrong_value(case: Case) -> None:
     """Each outcome of ours in turn is off by a twentieth of its largest value, in one place."""
     given = case.inputs(case.small)
     ready, want = case.ours.start(given), case.reference(given)
-    right = dict(ready.read(ready.act()))
+    right = dict(ready.outcome())
     for name, value in right.items():
         array = np.array(value)
         array.flat[array.size // 2] += 1 if array.dtype.kind in "iu" else 0.05 * np.abs(array).max()

@@ -15,11 +15,11 @@ from fedbench.engine.run import Run
 def test_orders_are_the_plan_s() -> None:
     case = find("run-fedavg-1000-clients-50-rounds")
     spec = spec_of(case.small, seed=2)
-    orders, clients = orders_of(spec)
+    orders = orders_of(spec)
     assert (len(orders.updates), orders.steps) == (plan(spec).updates, plan(spec).trained_steps)
-    rows = cohorts(orders, clients)
+    rows = cohorts(orders)
     assert rows.shape == (20, 10, 10, 10)
-    assert all(np.isin(own, clients.shards[job.client]).all() for job, own in zip(orders.updates[3], rows[3], strict=True))
+    assert all(np.isin(own, orders.clients.shards[job.client]).all() for job, own in zip(orders.updates[3], rows[3], strict=True))
     assert {*Run(spec).record().curves["version"].tolist(), 20} == orders.evaluated  # the last one is in `final`
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.bench.truth import Array, adaptive
+from fedbench.bench.truth import adaptive
 from fedbench.kernels.optimise import AdamRule
+from fedbench.types import Array
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:

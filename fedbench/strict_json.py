@@ -10,7 +10,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""What a JSON text may hold."""
 
 DEEPEST = 40
 MOST_DIGITS = 60
@@ -43,14 +46,14 @@ def load(text: str, *, finite: bool = True) -> Any:
     return found
 
 
-def _as_written_here(text: str) -> Any:
+def _as_written_here(text: str) -> Json:
     """Returns what a text holds if it is, to the character, what `json.dumps` with sorted keys
     writes of that, and so has no key twice and only finite numbers; else None. This takes a third
     of the time."""
     if _LONG_NUMBER.search(text) or "\\u" in text:
         return None
     try:
-        found = json.loads(text)
+        found: Json = json.loads(text)
         if json.dumps(found, sort_keys=True, allow_nan=False) != text:
             return None
     except (ValueError, TypeError, RecursionError):
@@ -67,7 +70,7 @@ def check_groups(text: str) -> None:
         raise RefusedJsonError(f"expected at most {MOST_GROUPS:,} lists and objects, got {groups:,}")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
@@ -93,19 +96,19 @@ def _short(text: str) -> int:
     return int(text)
 
 
-def _check_depth(found: Any, text: str) -> None:
+def _check_depth(found: object, text: str) -> None:
     if text.count("[") + text.count("{") <= DEEPEST:  # as in nearly all texts
         return
     level = [found]
     for _ in range(DEEPEST + 1):
-        level = [one for one in level if isinstance(one, dict | list)]
-        if not level:
+        groups = [one for one in level if isinstance(one, dict | list)]
+        if not groups:
             return
-        level = [child for one in level for child in (one.values() if isinstance(one, dict) else one)]
+        level = [child for one in groups for child in (one.values() if isinstance(one, dict) else one)]
     raise RefusedJsonError(f"expected at most {DEEPEST} levels, got more")
 
 
-def _check_whole(found: Any) -> None:
+def _check_whole(found: object) -> None:
     """Refuses half of a pair of surrogates, which a string can hold but which cannot be written."""
     try:
         json.dumps(found, ensure_ascii=False).encode()

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fedbench import errors, kernels, protocols, types
@@ -34,7 +34,7 @@ _PLACES = {
 _MODULES = ("errors", "kernels", "protocols", "types")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Imports a public name when it is first used, so that `import fedbench.kernels` needs numpy
     only."""
     if name == "__version__":

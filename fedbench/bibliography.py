@@ -7,7 +7,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fedbench.errors import UsageError, nearest
 
@@ -72,7 +72,7 @@ def sentence(one: Cited) -> str:
     return ", ".join(part for part in (f"{found.short}, {found.title}", one.place, found.link) if part)
 
 
-def described(source: str | tuple[Cited, ...]) -> list[dict[str, Any]]:
+def described(source: str | tuple[Cited, ...]) -> list[dict[str, object]]:
     """Returns the sources as rows for JSON: key, place, short, authors, year, title, venue, link,
     method and text.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ SHARED = (Buffered, Cohort)
 """The classes whose options, with those of Algorithm, follow one rule in all algorithms."""
 
 
-def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
+def describe_algorithm(cls: type[Algorithm]) -> dict[str, object]:
     """Returns the name, source, equations, costs and options of an algorithm, as values for
     JSON."""
     annotations = hints(cls)
@@ -45,7 +44,7 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
         "name": cls.name,
         "full_name": vars(cls).get("full_name", ""),
         "kind": "algorithm",
-        "source": "; ".join(row["text"] for row in sources),
+        "source": "; ".join(str(row["text"]) for row in sources),
         "sources": sources,
         "requires": sorted(cls.requires),
         "dispatch": policy.__name__,
@@ -61,7 +60,7 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
     }
 
 
-def source_of_default(cls: type[Algorithm], field: dataclasses.Field[Any]) -> str:
+def source_of_default(cls: type[Algorithm], field: dataclasses.Field[object]) -> str:
     """Returns where the default of an option comes from: what its field says, else what follows
     from the rule in `Algorithm`. Empty if neither says."""
     if said := source(cls, field.name):

@@ -6,10 +6,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import types as pytypes
 import typing
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from types import NoneType, UnionType
+from typing import Annotated, Literal, TypeVar
 
 from fedbench.errors import UsageError
 
@@ -34,8 +35,10 @@ class Range:
     high: float = math.inf
     open: Literal["low", "high"] | None = None
 
-    def __contains__(self, value: float) -> bool:
+    def __contains__(self, value: object) -> bool:
         excluded = (self.low,) if self.open == "low" else (self.high,) if self.open == "high" else ()
+        if not isinstance(value, int | float):
+            return False
         return self.low <= value <= self.high and value not in excluded and math.isfinite(value)
 
     def __str__(self) -> str:
@@ -58,6 +61,7 @@ CountOrZero = Annotated[int, Range(low=0)]
 """A whole number >= 0."""
 
 T = TypeVar("T")
+WORDS: dict[object, str] = {float: "a number", int: "an integer", bool: "true or false", NoneType: "none", str: "text"}
 
 
 def option(default: T, about: str = "", source: str = "") -> T:
@@ -95,13 +99,13 @@ def option(default: T, about: str = "", source: str = "") -> T:
     return dataclasses.field(default=default, metadata={"about": about, "source": source})
 
 
-def hints(cls: Any) -> dict[str, Any]:
+def hints(cls: type) -> dict[str, object]:
     """Returns the annotations of a class's fields by name, ranges included."""
     return _hints(cls)
 
 
 @functools.lru_cache(maxsize=256)
-def _hints(cls: Any) -> dict[str, Any]:
+def _hints(cls: Hashable) -> dict[str, object]:
     return typing.get_type_hints(cls, include_extras=True)
 
 
@@ -121,7 +125,7 @@ def source(cls: type, name: str) -> str:
     return ""
 
 
-def checked(owner: str, name: str, value: Any, hint: Any) -> Any:
+def checked(owner: str, name: str, value: object, hint: object) -> object:
     """Returns the value in the type of its field: an int for a float field becomes a float.
 
     Args:
@@ -140,13 +144,13 @@ def checked(owner: str, name: str, value: Any, hint: Any) -> Any:
     raise UsageError(f"{owner}: {name} must be {describe(hint)}, got {value!r:.80}")
 
 
-def _alternatives(hint: Any) -> tuple[Any, ...]:
+def _alternatives(hint: object) -> tuple[object, ...]:
     """Returns the parts of a union, or the annotation itself as the only part."""
-    is_union = isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union
+    is_union = isinstance(hint, UnionType) or typing.get_origin(hint) is typing.Union
     return typing.get_args(hint) if is_union else (hint,)
 
 
-def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
+def _fits(value: object, hint: object) -> tuple[bool, object]:
     """Returns whether the value fits an annotation that is no union, and the value in its type."""
     allowed: Range | None = None
     if typing.get_origin(hint) is Annotated:
@@ -161,21 +165,21 @@ def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
     if kind is tuple and isinstance(value, tuple) and Ellipsis in typing.get_args(hint):
         items = [_fits(item, typing.get_args(hint)[0]) for item in value]
         return all(fits for fits, _ in items), tuple(item for _, item in items)
-    fits = (value is None if hint is type(None) else isinstance(value, kind)) and not (kind is int and not _is_whole(value))
+    fits = isinstance(kind, type) and isinstance(value, kind) and not (kind is int and not _is_whole(value))
     return fits and (allowed is None or value in allowed), value
 
 
-def takes_whole_numbers(hint: Any) -> bool:
+def takes_whole_numbers(hint: object) -> bool:
     """Returns whether the numbers that an annotation allows are integers, as for `Count | None`."""
     return any((typing.get_args(one)[0] if typing.get_origin(one) is Annotated else one) is int for one in _alternatives(hint))
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     """Returns whether the value is an integer of 64 bits and no boolean."""
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
-def describe(hint: Any) -> str:
+def describe(hint: object) -> str:
     """Returns an annotation in words: `a number > 0`, `one of 'none', 'sqrt'`, ..."""
     if len(several := _alternatives(hint)) > 1:
         return " or ".join(map(describe, several))
@@ -187,4 +191,4 @@ def describe(hint: Any) -> str:
     if typing.get_origin(hint) is tuple:
         parts = [describe(part) for part in typing.get_args(hint) if part is not Ellipsis]
         return f"a list of {parts[0]}" if Ellipsis in typing.get_args(hint) else f"[{', '.join(parts)}]"
-    return {float: "a number", int: "an integer", bool: "true or false", type(None): "none", str: "text"}.get(hint, str(hint))
+    return WORDS.get(hint, str(hint))

@@ -13,11 +13,11 @@ import importlib.machinery
 import importlib.util
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from fedbench import plain_files
 from fedbench.errors import OriginError, UsageError, nearest, quoted
@@ -121,7 +121,7 @@ def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
     return module
 
 
-def _checked(found: Any, selector: str) -> type[Algorithm]:
+def _checked(found: object, selector: str) -> type[Algorithm]:
     if not (isinstance(found, type) and issubclass(found, Algorithm)):
         raise UsageError(f"algorithm {selector}: expected a class that extends fedbench.Algorithm, got {quoted(found)}")
     name: object = found.name
@@ -134,14 +134,14 @@ def _checked(found: Any, selector: str) -> type[Algorithm]:
     return found
 
 
-def _reduced(algorithm: Algorithm) -> tuple[Any, ...]:
+def _reduced(algorithm: Algorithm) -> tuple[Callable[[str, dict[str, object]], Algorithm], tuple[str, dict[str, object]]]:
     """Pickles an algorithm as its file and options. The process that unpickles it runs the file
     again, since the module has no name by which it could be imported."""
     cls = type(algorithm)
     return _again, (f"{_FILES[cls.__module__][0]}:{cls.__name__}", algorithm.options())
 
 
-def _again(selector: str, options: dict[str, Any]) -> Algorithm:
+def _again(selector: str, options: dict[str, object]) -> Algorithm:
     return from_file(selector).make(options)
 
 

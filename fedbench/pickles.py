@@ -13,7 +13,6 @@ from pickletools import (
     TAKEN_FROM_ARGUMENT8U,
     opcodes,
 )
-from typing import Any
 
 from fedbench.errors import FedbenchError
 
@@ -70,11 +69,11 @@ def _check_place(code: int, given: bytes, operations: int) -> None:
 
 
 class _Restricted(Unpickler):
-    def __init__(self, content: bytes, allowed: Mapping[str, Any], modules: Collection[str]) -> None:
+    def __init__(self, content: bytes, allowed: Mapping[str, object], modules: Collection[str]) -> None:
         super().__init__(io.BytesIO(content), encoding="latin1")
         self.allowed, self.modules = allowed, modules
 
-    def find_class(self, module_name: str, global_name: str, /) -> Any:
+    def find_class(self, module_name: str, global_name: str, /) -> object:
         if module_name not in self.modules or global_name not in self.allowed:
             known = ", ".join(self.allowed) or "no classes and no functions"
             raise UnpicklingError(f"it asks for {module_name}.{global_name}, allowed: {known}")
@@ -85,9 +84,9 @@ def load(
     content: bytes,
     where: str,
     error: type[FedbenchError],
-    allowed: Mapping[str, Any] | None = None,
+    allowed: Mapping[str, object] | None = None,
     modules: Collection[str] = (),
-) -> Any:
+) -> object:
     """Returns the numbers, texts, lists, tuples and dicts that a pickle holds. Text of Python 2 is
     read as latin1.
 

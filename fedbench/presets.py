@@ -7,7 +7,6 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fedbench import strict_yaml
 from fedbench.bibliography import Cited, cited
@@ -24,7 +23,7 @@ class Preset:
     name: str
     about: str
     source: tuple[Cited, ...]
-    algorithms: Mapping[str, Mapping[str, Any]]
+    algorithms: Mapping[str, Mapping[str, object]]
 
 
 @functools.cache
@@ -39,7 +38,7 @@ def covering(algorithm: str) -> list[Preset]:
     return [preset for preset in presets().values() if algorithm in preset.algorithms]
 
 
-def options(name: Any, algorithm: str) -> dict[str, Any]:
+def options(name: object, algorithm: str) -> dict[str, object]:
     """Returns the options that a preset has for an algorithm.
 
     UsageError for an unknown preset, with the nearest name, and for one that does not cover the

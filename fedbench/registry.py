@@ -7,11 +7,11 @@ import functools
 import importlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Literal, overload
 
 import yaml
 
@@ -21,6 +21,9 @@ from fedbench.foreign import GROUP
 from fedbench.origins import plain
 from fedbench.presets import options as preset_options
 from fedbench.protocols import Algorithm
+
+if TYPE_CHECKING:
+    from fedbench.tasks.task import Task
 
 ALGORITHMS = tuple(sorted(file.stem for file in Path(__file__).with_name("algorithms").glob("[a-z]*.py")))
 """The names of the built-in algorithms: `fedbench/algorithms/NAME.py` has the class whose `name` is
@@ -52,7 +55,11 @@ def names(kind: str) -> list[str]:
     return sorted(_table(kind))
 
 
-def find(kind: str, name: str) -> Any:
+@overload
+def find(kind: Literal["algorithm"], name: str) -> type[Algorithm]: ...
+@overload
+def find(kind: Literal["task"], name: str) -> Callable[..., Task]: ...
+def find(kind: str, name: str) -> object:
     """Returns what a name of a kind (algorithm, task) stands for: the class of an algorithm, or the
     function that loads a task.
 
@@ -98,7 +105,7 @@ def _not_built_in(cls: type[Algorithm], selector: str) -> type[Algorithm]:
     return cls
 
 
-def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
+def parse_selector(text: str) -> tuple[str, dict[str, object]]:
     """Returns the name and the options of a selector, `name[param=value,...]` or
     `file.py:Class[param=value,...]` (or `file.py`, if that has one algorithm), whose values are
     YAML scalars or flow lists.
@@ -111,14 +118,14 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _parsed(text: str) -> tuple[str, dict[str, Any]]:
+def _parsed(text: str) -> tuple[str, dict[str, object]]:
     if len(text) > LONGEST_SELECTOR:
         raise UsageError(f"selector {text[:60]!r}..: expected at most {LONGEST_SELECTOR:,} characters, got {len(text):,}")
     match = re.fullmatch(r"\s*([\w-]+|[^\[\]]+\.py(?::\w+)?)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
     if match is None:
         raise UsageError(f"selector {text!r}: expected name or name[param=value,...], such as 'fedbuff[buffer_size=10]'")
     name, body = match.groups()
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     for part in _split(body or ""):
         key, equals, value = part.partition("=")
         if not equals or not key.strip():
@@ -133,7 +140,7 @@ def _parsed(text: str) -> tuple[str, dict[str, Any]]:
     return name, options
 
 
-def selector(name: str, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+def selector(name: str, options: Mapping[str, object], defaults: Mapping[str, object]) -> str:
     """Returns the selector of an algorithm: its name with the options that are not their defaults,
     `name[param=value,...]`."""
     changed = {key: value for key, value in options.items() if key not in defaults or value != defaults[key]}
@@ -146,11 +153,11 @@ def selector_of(algorithm: Algorithm) -> str:
     return selector(algorithm.name, algorithm.options(), type(algorithm)().options())
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return json.dumps(list(value) if isinstance(value, tuple) else value).strip('"').replace(" ", "")
 
 
-def scalar(text: str) -> Any:
+def scalar(text: str) -> object:
     """Returns a value as `strict_yaml` reads it; UsageError if it cannot."""
     try:
         return strict_yaml.load(text)

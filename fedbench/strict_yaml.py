@@ -32,10 +32,10 @@ class _Strict:
 
     depth = 0
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        event: Any = self.peek_event()  # type: ignore[attr-defined]
-        line = event.start_mark.line + 1
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event: yaml.NodeEvent = self.peek_event()  # type: ignore[attr-defined]
+        line = getattr(event.start_mark, "line", 0) + 1
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             raise RefusedYamlError(f"anchors and aliases are not read, got {event.anchor!r:.60} in line {line}")
         tag = getattr(event, "tag", None)
         if tag not in (None, "!"):
@@ -47,7 +47,7 @@ class _Strict:
         self.depth -= 1
         return node
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
         first: dict[tuple[str, str], yaml.ScalarNode] = {}
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):

@@ -79,7 +79,7 @@ def command(
     return None
 
 
-def _measured(cases: Sequence[AnyCase], rounds: int, threads: int, as_json: bool) -> tuple[list[Row], dict[str, Any]]:
+def _measured(cases: Sequence[AnyCase], rounds: int, threads: int, as_json: bool) -> tuple[list[Row], dict[str, object]]:
     """Measures the cases one after the other, and returns their rows and provenance."""
     if settings := host.allocator_settings():
         show(f"starting again with an allocator that keeps its memory: {settings}")
@@ -97,7 +97,7 @@ def _measured(cases: Sequence[AnyCase], rounds: int, threads: int, as_json: bool
     return found, _provenance(rounds, threads)
 
 
-def _show(found: Sequence[Row], where: Mapping[str, Any]) -> None:
+def _show(found: Sequence[Row], where: Mapping[str, object]) -> None:
     lines = [
         (row.case, row.versus, _number(row.ratio), _quartiles(row), _time(row.ours_us), _time(row.theirs_us), row.note)
         for row in found

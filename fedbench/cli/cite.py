@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,9 +14,10 @@ from fedbench.bibliography import bibtex, entry
 from fedbench.cli import completion
 from fedbench.cli.output import put
 from fedbench.errors import UsageError, nearest
-from fedbench.scenarios.load import load
+from fedbench.scenarios.data_parts import HELD_OUT
+from fedbench.scenarios.load import load, validate
 from fedbench.scenarios.load import names as scenario_names
-from fedbench.scenarios.schema import trace_sources
+from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.trace_files import CITED as TRACES
 from fedbench.suites import suite as suites
 from fedbench.tasks.available import CITED as DATA
@@ -66,9 +67,9 @@ def sources(thing: str) -> Iterator[str]:
         suite = suites.load(thing)
         yield from _of_algorithms(suite.selectors())
         for point in suite.points:
-            yield from _of_scenario(suite.scenario_at(point).resolved())
+            yield from _of_scenario(suite.scenario_at(point))
     elif origins.plain(thing) in known or thing.endswith(".yaml"):
-        yield from _of_scenario(load(known.get(origins.plain(thing), thing)).resolved())
+        yield from _of_scenario(load(known.get(origins.plain(thing), thing)))
     elif registry.parse_selector(thing)[0] in registry.names("algorithm"):
         yield from _of_algorithms([thing])
     else:
@@ -88,7 +89,7 @@ def _of_records(place: Path) -> Iterator[str]:
     for record in records_in(place, check=False):
         spec = record.meta["spec"]
         yield from _of_algorithms([spec["algorithm"]["name"]])
-        yield from _of_scenario(spec["scenario"])
+        yield from _of_scenario(validate(spec["scenario"], f"record {record.run_id}"))
 
 
 def _of_algorithms(selectors: Iterable[str]) -> Iterator[str]:
@@ -101,13 +102,11 @@ def _of_algorithms(selectors: Iterable[str]) -> Iterator[str]:
         yield from () if isinstance(source, str) else (one.key for one in source)  # references have no paper
 
 
-def _of_scenario(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the papers of the data and the traces of a resolved scenario."""
-    public = content.get("public") or {}
-    for task in (content["task"]["name"], public.get("source", "held_out")):
-        if task != "held_out":
+def _of_scenario(scenario: Scenario) -> Iterator[str]:
+    """Yields the papers of the data and the traces of a scenario."""
+    for task in (scenario.task.name, scenario.public.source if scenario.public else HELD_OUT):
+        if task != HELD_OUT:
             yield from DATA.get(task, (f"% data {task}: cite where they are from",))
-    for trace in trace_sources(content):
-        known = TRACES.get(trace.get("sha256") or "")
-        if known or "folder" in trace or "file" in trace:
-            yield known or f"% traces {trace.get('folder') or trace.get('file')}: cite where they are from"
+    for links in scenario.network.links.values():
+        if links.folder:
+            yield TRACES.get(links.sha256 or "") or f"% traces {links.folder}: cite where they are from"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -97,7 +97,7 @@ def _label(side: Compared, name: str, told: str) -> str:
         raise UsageError(f"compare: {side.title} has no row {told!r}{nearest(name, side.known)}") from None
 
 
-def _as_json(one: Pairing, line: Line) -> dict[str, Any]:
+def _as_json(one: Pairing, line: Line) -> dict[str, object]:
     accuracy = one.accuracy
     return {
         "point": one.point,

@@ -17,8 +17,10 @@ from fedbench.errors import UsageError, nearest
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
 
+Facts = dict[str, Any]
 
-def describe_task(name: str) -> dict[str, Any]:
+
+def describe_task(name: str) -> Facts:
     """Returns what a task is, the models that fit it, and what is missing to load it. All values
     can be written as JSON."""
     from fedbench.tasks.available import missing, models_for
@@ -57,7 +59,7 @@ def command(
         show(facts)
 
 
-def _show_algorithm(facts: dict[str, Any]) -> None:
+def _show_algorithm(facts: Facts) -> None:
     title = f"{facts['name']} ({facts['full_name']})" if facts["full_name"] else facts["name"]
     say_text(f"{title}\n\n{facts['about']}")
     say()
@@ -89,14 +91,14 @@ def _show_algorithm(facts: dict[str, Any]) -> None:
         print_table(f"presets: {facts['name']}[preset=NAME]", ("name", "options", "source", "about"), rows)
 
 
-def _show_scenario(facts: dict[str, Any]) -> None:
+def _show_scenario(facts: Facts) -> None:
     """Prints the keys as YAML, also where a long line is broken."""
     content = {name: value for name, value in facts.items() if name not in ("kind", "hash")}
     say(yaml.safe_dump(content, sort_keys=False, width=sys.maxsize).rstrip("\n"))
     say(f"hash: {facts['hash']}")
 
 
-def _show_task(facts: dict[str, Any]) -> None:
+def _show_task(facts: Facts) -> None:
     say_text(f"{facts['name']}\n\n{facts['about']}")
     say(f"\nmodels that fit: {', '.join(facts['models']) or 'known to the package of the task'}")
     say(facts["missing"] or "data: on this machine")

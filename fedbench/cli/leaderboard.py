@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -107,7 +107,7 @@ def build_suites(
     say(f"{len(documents)} suites, {len(submitted)} submissions{said} -> {page}")
 
 
-def _papers(folder: Path) -> list[dict[str, Any]]:
+def _papers(folder: Path) -> list[dict[str, object]]:
     """Returns the documents of all papers, made from the committed records in a folder. In a
     checkout they also show our code beside the papers' lines."""
     from fedbench.papers import published  # the other verbs start faster without it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -30,12 +30,12 @@ def about(kind: Kind) -> list[tuple[str, str]]:
         return [(name, load(name).about) for name in scenario_names()]
     if kind is Kind.presets:
         return [(one.name, f"{one.about} For {', '.join(one.algorithms)}: {_cited(one)}.") for one in presets().values()]
-    singular = kind.value.removesuffix("s")
+    singular: Literal["algorithm", "task"] = "algorithm" if kind is Kind.algorithms else "task"
     rows = [(name, _sentence(singular, name)) for name in registry.names(singular)]
     return rows if kind is Kind.algorithms else [(name, text + _absence(name)) for name, text in rows]
 
 
-def _sentence(kind: str, name: str) -> str:
+def _sentence(kind: Literal["algorithm", "task"], name: str) -> str:
     """Returns the first paragraph of a docstring, or the error of what cannot be imported, so that
     it does not hide the others."""
     try:

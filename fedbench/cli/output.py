@@ -12,7 +12,6 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.panel import Panel
@@ -94,7 +93,7 @@ def writing(verb: str, output: Path, option: str = "--output") -> Iterator[None]
         raise UsageError(f"{verb}: {output} cannot be written ({error.strerror}); choose another {option}") from None
 
 
-def print_json(row: Mapping[str, Any]) -> None:
+def print_json(row: Mapping[str, object]) -> None:
     """Prints an object on one line of standard output, in ASCII."""
     sys.stdout.write(json.dumps(row, allow_nan=False) + "\n")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ from fedbench.engine.plan import plan
 from fedbench.engine.spec import RunSpec
 from fedbench.scenarios.load import load
 
-Plan = Mapping[str, Any]
+Plan = Mapping[str, object]
 LONGEST = 24  # characters of a fact in the table
 
 
@@ -69,7 +69,7 @@ def _numbers(plans: Sequence[Plan]) -> tuple[list[str], list[list[str]]]:
     """Returns the columns and the rows of a table: a column for each plan, and a row for each fact
     that is short."""
     rows = [[_words(name), *(_text(one[name]) for one in plans)] for name in _facts(plans) if not _is_long(name, plans)]
-    return ["", *(one["algorithm"] for one in plans)], rows
+    return ["", *(str(one["algorithm"]) for one in plans)], rows
 
 
 def _facts(plans: Sequence[Plan]) -> list[str]:

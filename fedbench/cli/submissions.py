@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -39,7 +39,7 @@ PluginsOption = Annotated[
 RecordOption = Annotated[bool, typer.Option("--record", help=f"Add the result of a submission to {HISTORY} beside its folder.")]
 
 
-def shown(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def shown(folder: Path) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """Returns what the site says of every submission in a folder, and the documents of those that
     have records.
 

@@ -67,14 +67,13 @@ class Interrupted(FedbenchError):
     exit_code = 130
 
 
-def made(**more: Any) -> typer.Typer:
-    """Returns an empty command line with the settings of all verbs."""
-    return typer.Typer(
-        rich_markup_mode=None,  # help shows its texts as they stand: markup would take name[param=value,...] for a style
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-        **more,
-    )
+made = functools.partial(
+    typer.Typer,
+    rich_markup_mode=None,  # help shows its texts as they stand: markup would take name[param=value,...] for a style
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+"""Returns an empty command line with the settings of all verbs."""
 
 
 @functools.cache
@@ -100,7 +99,7 @@ def commands(command: Any, words: str) -> Iterator[tuple[str, Any]]:
         yield from commands(below, f"{words} {name}".strip())
 
 
-class _Commands(Mapping[str, Any]):
+class _Commands(Mapping[str, object]):
     """The commands by name, each of which is loaded when it is looked up."""
 
     def __getitem__(self, name: str) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import verify
-from fedbench.launch.executors import Begun, Event, Tell, Told
+from fedbench.launch.executors import Begun, Event, Failed, Tell, Told
 from fedbench.launch.runner import on_this_machine
 from fedbench.results.record import Record
 
@@ -34,15 +34,15 @@ def verify_all(records: Sequence[Record], *, processes: int, say: Callable[[str]
     counts: Counter[str] = Counter()
     last = time.monotonic()
 
-    def hear(event: Event) -> None:
+    def hear(event: Event[tuple[str, str | None]]) -> None:
         nonlocal last
         if isinstance(event, Begun | Told):
             return
-        verdict, where = (NOT_VERIFIED, None) if event.error is not None else event.result
+        verdict, where = (NOT_VERIFIED, None) if isinstance(event, Failed) else event.result
         counts[verdict] += 1
         if verdict != "identical":
             one = records[event.task]
-            why = f": {event.error}" if event.error is not None else f", first in {where}"
+            why = f": {event.error}" if isinstance(event, Failed) else f", first in {where}"
             say(f"{one.selector} seed {one.seed} on {one.scenario} ({one.run_id}): {verdict}{why}")
         if time.monotonic() - last >= REPORT_EVERY:
             last = time.monotonic()

@@ -12,16 +12,19 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, Protocol
+from typing import Generic, Protocol, TypeVar
 
 from fedbench import foreign
 from fedbench.errors import FedbenchError, PluginError, UsageError
 
-Tell = Callable[..., None]
-Work = Callable[[Any, Tell], Any]
+T = TypeVar("T")
+R = TypeVar("R")
+Tell = Callable[[int, float, float | None], None]
+"""Reports progress: the version, the virtual seconds and the test accuracy."""
+Work = Callable[[T, Tell], R]
 """Does a task and returns its result. It calls its second argument to report progress."""
 
 
@@ -37,20 +40,27 @@ class Told:
     """The work on a task reports progress."""
 
     task: int
-    report: tuple[Any, ...]
+    report: tuple[int, float, float | None]
 
 
 @dataclass(frozen=True)
-class Done:
-    """A task has ended: with a result, or with the error that it raised."""
+class Done(Generic[R]):
+    """A task has ended with a result."""
 
     task: int
-    result: Any = None
-    error: Exception | None = None
+    result: R
 
 
-Event = Begun | Told | Done
-Hear = Callable[[Event], None]
+@dataclass(frozen=True)
+class Failed:
+    """A task has ended with an error, which it raised, or which says what became of it."""
+
+    task: int
+    error: Exception
+
+
+Event = Begun | Told | Done[R] | Failed
+Hear = Callable[[Event[R]], None]
 
 
 class WorkerDied(FedbenchError):
@@ -66,9 +76,9 @@ class Executor(Protocol):
         must contain what is needed."""
         ...
 
-    def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
+    def run(self, work: Work[T, R], tasks: Sequence[T], hear: Hear[R]) -> None:
         """Works at all tasks, in order. `hear` gets a Begun for each task, any number of Told, and
-        a Done, whatever becomes of the other tasks.
+        a Done or a Failed, whatever becomes of the other tasks.
 
         KeyboardInterrupt ends the tasks under way, which may still write what they have. It is
         raised when all of them have ended.
@@ -81,13 +91,13 @@ class Here:
 
     shares_files = True
 
-    def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
+    def run(self, work: Work[T, R], tasks: Sequence[T], hear: Hear[R]) -> None:
         for number, task in enumerate(tasks):
             hear(Begun(number))
             try:
                 result = work(task, lambda *report, number=number: hear(Told(number, report)))
             except Exception as error:
-                hear(Done(number, error=error))
+                hear(Failed(number, error))
             else:
                 hear(Done(number, result))
 
@@ -105,7 +115,7 @@ class Pool:
     def __init__(self, processes: int) -> None:
         self.processes = processes
 
-    def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
+    def run(self, work: Work[T, R], tasks: Sequence[T], hear: Hear[R]) -> None:
         """Works at all tasks. Raises UsageError if the main program cannot be imported again, most
         often because importing it starts runs."""
         _check_start(self.processes)
@@ -119,7 +129,8 @@ class Pool:
             for worker in workers:
                 worker.take_next(waiting, hear)
             while any(worker.task is not None for worker in workers):
-                for index in _ready(workers):
+                ready = wait([worker.pipe for worker in workers if worker.task is not None])
+                for index in [i for i, worker in enumerate(workers) if worker.pipe in ready]:
                     if not workers[index].listen(hear):
                         workers[index].close()
                         workers[index] = _Worker(work)
@@ -132,7 +143,7 @@ class Pool:
 class _Worker:
     """The parent's side of a worker process, which has one task at a time."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work[T, R]) -> None:
         context = multiprocessing.get_context("spawn")
         self.task: int | None = None
         self.pipe, theirs = context.Pipe()
@@ -153,20 +164,20 @@ class _Worker:
                 "        fb.run(..)",
             ) from None
 
-    def take_next(self, waiting: Iterator[tuple[int, Any]], hear: Hear) -> None:
+    def take_next(self, waiting: Iterator[tuple[int, T]], hear: Hear[R]) -> None:
         """Hands over the next task that can be pickled, if there is one. The others fail."""
         for number, task in waiting:
             try:
                 content = pickle.dumps(task)
             except (pickle.PicklingError, AttributeError, TypeError) as error:
-                hear(Done(number, error=UsageError(f"run: cannot be handed to another process ({error}); leave jobs at 1")))
+                hear(Failed(number, UsageError(f"run: cannot be handed to another process ({error}); leave jobs at 1")))
                 continue
             self.task = number
             with contextlib.suppress(OSError):  # the process has died, which `listen` will notice
                 self.pipe.send_bytes(content)
             return
 
-    def listen(self, hear: Hear) -> bool:
+    def listen(self, hear: Hear[R]) -> bool:
         """Passes the next message of the process on. Returns False if the process has died."""
         try:
             message = self.pipe.recv()
@@ -174,12 +185,12 @@ class _Worker:
             self.process.join()
             number, self.task = self.task, None
             if number is not None:
-                hear(Done(number, error=WorkerDied(f"its process {_how_it_ended(self.process)}")))
+                hear(Failed(number, WorkerDied(f"its process {_how_it_ended(self.process)}")))
             return False
         assert self.task is not None
-        if isinstance(message, Done):
+        if isinstance(message, Done | Failed):
             number, self.task = self.task, None
-            hear(Done(number, message.result, message.error))
+            hear(replace(message, task=number))
         else:
             hear(Begun(self.task) if message is None else Told(self.task, message))
         return True
@@ -187,13 +198,6 @@ class _Worker:
     def close(self) -> None:
         self.pipe.close()
         self.process.join()
-
-
-def _ready(workers: Sequence[_Worker]) -> list[int]:
-    """Waits for messages, and returns the indices of the workers that sent one, or died at a
-    task."""
-    by_pipe: dict[Any, int] = {worker.pipe: i for i, worker in enumerate(workers) if worker.task is not None}
-    return [by_pipe[pipe] for pipe in wait(list(by_pipe))]
 
 
 def _end(workers: Sequence[_Worker]) -> None:
@@ -234,7 +238,7 @@ def _check_start(processes: int) -> None:
 # ---- in a worker's process ----
 
 
-def _serve(pipe: Connection, work: Work) -> None:
+def _serve(pipe: Connection, work: Work[T, R]) -> None:
     """Does tasks until the parent closes its end of the pipe."""
     os.setpgid(0, 0)  # Ctrl-C on a terminal reaches the parent alone, which passes it on once
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -242,30 +246,26 @@ def _serve(pipe: Connection, work: Work) -> None:
     try:
         pipe.send(None)
         while True:
-            pipe.send(_done(pipe, work, pipe.recv_bytes()))
+            content = pipe.recv_bytes()
+            pipe.send(None)
+            with _interrupts(signal.SIG_UNBLOCK):
+                ended = attempt(
+                    lambda task, tell: work(pickle.loads(task), tell), content, tell=lambda *report: pipe.send(report)
+                )
+            pipe.send(ended)
     except (EOFError, OSError):  # the parent has closed its end
         pass
     except KeyboardInterrupt:
         sys.exit(130)
 
 
-def _done(pipe: Connection, work: Work, content: bytes) -> Done:
-    pipe.send(None)
+def attempt(work: Work[T, R], task: T, number: int = 0, tell: Tell = lambda *report: None) -> Done[R] | Failed:
+    """Does a task in another process, on another machine without reporting progress. An error of
+    the task is part of the result, since another attempt would fail too."""
     try:
-        with _interrupts(signal.SIG_UNBLOCK):
-            result = work(pickle.loads(content), lambda *report: pipe.send(report))
-        return Done(0, result)
+        return Done(number, work(task, tell))
     except Exception as error:
-        return Done(0, error=fit_to_travel(error))
-
-
-def attempt(work: Work, task: Any, number: int = 0) -> Done:
-    """Does a task on another machine, without reporting progress. An error of the task is part of
-    the result, since another attempt would fail too."""
-    try:
-        return Done(number, work(task, lambda *report: None))
-    except Exception as error:
-        return Done(number, error=fit_to_travel(error))
+        return Failed(number, fit_to_travel(error))
 
 
 def fit_to_travel(error: Exception) -> Exception:

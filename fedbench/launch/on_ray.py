@@ -9,11 +9,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from types import ModuleType
 
 from fedbench import extras
 from fedbench.errors import UsageError
-from fedbench.launch.executors import Begun, Done, Hear, Work, WorkerDied, attempt
+from fedbench.launch.executors import Begun, Done, Failed, Hear, R, T, Work, WorkerDied, attempt
 
 AHEAD = 2  # tasks per processor of the cluster that are handed over, so that a free worker need not wait
 ADDRESS = re.compile(r"(?P<host>[\w.-]+|\[[0-9a-fA-F:]+\]):(?P<port>\d{1,5})")
@@ -79,7 +80,7 @@ class OnRay:
         if asked.returncode != 0:
             raise UsageError(f"ray: no cluster {self._place}; `ray start --head` starts one, --on ray:HOST:PORT names another")
 
-    def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
+    def run(self, work: Work[T, R], tasks: Sequence[T], hear: Hear[R]) -> None:
         """Works at all tasks. Raises UsageError as `check` does."""
         ray = _ray()
         if not ray.is_initialized():
@@ -93,7 +94,7 @@ class OnRay:
         most = AHEAD * places if self.at_once is None else min(self.at_once, AHEAD * places)
         self.tell(f"ray: {len(tasks)} runs to the cluster {self._place}, at most {min(most, places)} at a time")
         waiting = iter(enumerate(tasks))
-        under_way: dict[Any, int] = {}
+        under_way: dict[object, int] = {}
         try:
             while True:
                 while len(under_way) < most and (following := next(waiting, None)) is not None:
@@ -134,15 +135,15 @@ def _connect(address: str) -> None:
         raise UsageError(f"ray: nobody listens at {address} ({why}); `ray start --head` starts a cluster and says its address")
 
 
-def _done(ray: Any, reference: Any, number: int) -> Done:
+def _done(ray: ModuleType, reference: object, number: int) -> Done[R] | Failed:
     try:
-        found: Done = ray.get(reference)
+        found: Done[R] | Failed = ray.get(reference)
     except ray.exceptions.RayError as error:
-        return Done(number, error=WorkerDied(f"its worker died, also when it was tried again: {type(error).__name__}"))
-    return Done(number, found.result, found.error)
+        return Failed(number, WorkerDied(f"its worker died, also when it was tried again: {type(error).__name__}"))
+    return replace(found, task=number)
 
 
-def _ray() -> Any:
+def _ray() -> ModuleType:
     extras.require("ray", "--on ray")
     import ray
 

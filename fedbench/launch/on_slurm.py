@@ -13,11 +13,19 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Generic
 
 from fedbench import extras
 from fedbench.errors import UsageError
-from fedbench.launch.executors import Begun, Done, Hear, Work, WorkerDied, attempt
+from fedbench.launch.executors import Begun, Done, Failed, Hear, R, T, Work, WorkerDied, attempt
+
+if TYPE_CHECKING:
+    from submitit import Job
+    from submitit.helpers import DelayedSubmission
+
+Numbered = Sequence[tuple[int, T]]
+Ended = Done[R] | Failed
 
 COMMANDS = ("sbatch", "srun", "squeue", "scancel")
 LARGEST_ARRAY = 1000  # jobs; Slurm's MaxArraySize is 1001 where nobody changed it
@@ -66,7 +74,7 @@ class Request:
         each = f"each up to {counted(self.minutes, 'minute')} on {counted(self.cpus, 'processor')}{memory}"
         return f"to {partition}{account}, at most {self.at_once} at a time, {each}"
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, str | int]:
         """Returns the parameters of submitit."""
         named = {"partition": self.partition, "account": self.account, "mem": self.memory}
         return {
@@ -118,19 +126,19 @@ class OnSlurm:
                 f"slurm: no {' and no '.join(lacking)} on this machine; log in to the cluster, or leave --on slurm out to run here"
             )
 
-    def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
+    def run(self, work: Work[T, R], tasks: Sequence[T], hear: Hear[R]) -> None:
         """Works at all tasks. Raises UsageError as `check` does, or if Slurm refuses the jobs."""
         self.check()
         left = list(enumerate(tasks))
         size = max(self.group, -(-len(left) // LARGEST_ARRAY))
-        groups = [left[i : i + size] for i in range(0, len(left), size)]
+        groups: Sequence[Numbered[T]] = [left[i : i + size] for i in range(0, len(left), size)]
         for attempts in itertools.count(1):
             self.tell(f"slurm: {counted(sum(map(len, groups)), 'run')} in {counted(len(groups), 'job')} {self.request}")
             groups = self._handed_in(work, groups, hear, attempts)
             if not groups:
                 return
 
-    def _handed_in(self, work: Work, groups: Sequence[Any], hear: Hear, attempts: int) -> list[Any]:
+    def _handed_in(self, work: Work[T, R], groups: Sequence[Numbered[T]], hear: Hear[R], attempts: int) -> Sequence[Numbered[T]]:
         """Hands all groups in, waits for them, and returns those that ended without results. After
         the last attempt the tasks of such groups fail instead."""
         is_last = attempts > self.retries
@@ -149,7 +157,7 @@ class OnSlurm:
                         lost.append(group)
                     elif why:
                         for number, _ in group:
-                            hear(Done(number, error=WorkerDied(why)))
+                            hear(Failed(number, WorkerDied(why)))
                 time.sleep(POLL_SECONDS if jobs else 0)
         except BaseException:
             for job in jobs:
@@ -157,7 +165,7 @@ class OnSlurm:
             raise
         return lost
 
-    def _jobs(self, work: Work, groups: Sequence[Any]) -> list[Any]:
+    def _jobs(self, work: Work[T, R], groups: Sequence[Numbered[T]]) -> list[Job[list[Ended[R]]]]:
         """Hands the groups in and returns their jobs. Raises UsageError if Slurm refuses them."""
         submitit = _submitit()
         executor = submitit.AutoExecutor(folder=self.folder, cluster="slurm")
@@ -170,14 +178,14 @@ class OnSlurm:
             raise UsageError(f"slurm: sbatch refused {counted(len(groups), 'job')} {self.request}: {said:.500}") from None
 
 
-def _submitit() -> Any:
+def _submitit() -> ModuleType:
     extras.require("slurm", "--on slurm")
     import submitit
 
     return submitit
 
 
-def _results(job: Any) -> tuple[list[Done], str]:
+def _results(job: Job[list[Ended[R]]]) -> tuple[list[Ended[R]], str]:
     """Returns the results of a job that has ended, or the reason why there are none."""
     if not job.paths.result_pickle.exists():  # submitit would wait for it
         return [], f"its job {job.job_id} ended without results ({job.state})"
@@ -195,7 +203,7 @@ class Queue:
         self._next: dict[str, float] = {}
         self._missing: dict[str, int] = {}
 
-    def lacks(self, job: Any) -> bool:
+    def lacks(self, job: Job[T]) -> bool:
         """Returns whether the job was missing from the queue in two looks, QUEUE_SECONDS apart. One
         look is not enough, since the result may come a moment after the job has left."""
         name, now = str(job.job_id), time.monotonic()
@@ -209,17 +217,17 @@ class Queue:
         return self._missing[name] > 1
 
 
-class Group:
+class Group(Generic[T, R]):
     """Works at some tasks one after the other, on a node. If it is called again after a requeue, it
     goes through all of them, and takes those that were finished from the store."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work[T, R]) -> None:
         self.work = work
 
-    def __call__(self, tasks: Sequence[tuple[int, Any]]) -> list[Done]:
+    def __call__(self, tasks: Numbered[T]) -> list[Ended[R]]:
         return [attempt(self.work, task, number) for number, task in tasks]
 
-    def checkpoint(self, tasks: Sequence[tuple[int, Any]]) -> Any:
+    def checkpoint(self, tasks: Numbered[T]) -> DelayedSubmission:
         """Returns what submitit hands in after a time limit or a preemption: the same group
         again."""
         import submitit

@@ -18,7 +18,7 @@ from fedbench.engine.plan import plan as plan_spec
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError
-from fedbench.launch.executors import Begun, Done, Event, Executor, Here, Pool, Tell, Told
+from fedbench.launch.executors import Begun, Event, Executor, Failed, Here, Pool, Tell, Told
 from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import Watcher, watching
 from fedbench.launch.records import Records
@@ -273,13 +273,13 @@ class _Series:
         self.elsewhere -= {task.index for task in tasks}
         self.executor.run(compute, tasks, lambda event: self._hear(tasks[event.task].index, event))
 
-    def _hear(self, index: int, event: Event) -> None:
+    def _hear(self, index: int, event: Event[Finished]) -> None:
         spec = self.wanted[index]
         if isinstance(event, Begun):
             self.watcher.started(index, spec)
         elif isinstance(event, Told):
             self.watcher.progress(index, *event.report)
-        elif event.error is not None:
+        elif isinstance(event, Failed):
             self.failed[index] = event.error
             if len(self.wanted) > 1:  # the error of a single run is raised
                 self.watcher.left_out(index, spec, f"failed: {foreign.told(event.error)[0]}")
@@ -303,7 +303,7 @@ class _Series:
             with self.brings.lock_of(spec.run_id).acquire(timeout=-1), storing(self.brings.root, checkpoint):
                 self.brings.write(record)
         except FedbenchError as error:
-            self._hear(index, Done(index, error=error))
+            self._hear(index, Failed(index, error))
             return False
         return True
 

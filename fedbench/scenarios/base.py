@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> object:
     """Returns the value. Refuses truth values and texts such as "3", which pydantic would turn into
     numbers."""
     if isinstance(value, bool | str):

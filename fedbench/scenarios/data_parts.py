@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, SerializerFunctionWrapHandler, Tag, model_serializer, model_validator
 
@@ -43,7 +43,7 @@ class HeldOut(Part):
     within: Literal["class", "owner"] = "class"
 
 
-TEST_BRANCHES: dict[str, Any] = {"name of a file": str, "held out": HeldOut}
+TEST_BRANCHES: dict[str, object] = {"name of a file": str, "held out": HeldOut}
 """What `test` can be. Pydantic names them in the paths of its errors."""
 
 
@@ -90,7 +90,7 @@ class TaskPart(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_by_its_file(cls, content: Any) -> Any:
+    def _named_by_its_file(cls, content: object) -> object:
         if not isinstance(content, dict) or not isinstance(content.get("file"), str):
             return content
         name = f"file:{PurePath(content['file']).stem}"
@@ -116,10 +116,10 @@ class TaskPart(Part):
         return self
 
     @model_serializer(mode="wrap")
-    def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         """Returns the keys without those of texts and files where they do not apply, so that older
         records and hashes stay as they are."""
-        content: dict[str, Any] = handler(self)
+        content: dict[str, object] = handler(self)
         left_out = () if self.file is not None else OF_A_FILE
         return {
             key: value for key, value in content.items() if key not in left_out and (key not in OF_TEXTS or value is not None)

@@ -6,18 +6,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from fedbench import places, plain_files
 from fedbench.errors import UsageError
 from fedbench.scenarios.rows import csv_rows
-from fedbench.scenarios.schema import MOST_CLIENTS, trace_sources
+from fedbench.scenarios.schema import MOST_CLIENTS, with_sources
 
 COLUMNS = ("client", "seconds_per_example", "megabit_per_second")
 LARGEST = 64 << 20  # bytes of a file
 
 
-def with_devices(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def with_devices(content: Mapping[str, object], where: str) -> Mapping[str, object]:
     """Returns the content of a scenario in which `compute.file` of kind devices and
     `network.trace.file` are replaced by the numbers in these files.
 
@@ -29,24 +28,18 @@ def with_devices(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     if isinstance(compute, Mapping) and compute.get("kind") == "devices" and "file" in compute:
         rest, devices = _read(compute, "compute", "seconds_per_example", folder)
         content = {**content, "compute": rest | {"seconds_per_example": [seconds for seconds, _ in devices]}}
-    sources = trace_sources(content)
-    if not any("file" in source for source in sources):
-        return content
-    trace = _linked(sources[0], "network.trace", folder)
-    if "upload" in trace and len(sources) > 1:
-        trace["upload"] = _linked(sources[1], "network.trace.upload", folder)
-    return {**content, "network": {**content["network"], "trace": trace}}
+    return with_sources(content, lambda links, key: _linked(links, key, folder))
 
 
-def _linked(source: Mapping[str, Any], key: str, folder: Path) -> dict[str, Any]:
+def _linked(source: Mapping[str, object], key: str, folder: Path) -> Mapping[str, object]:
     """Returns the links of a file as traces of one part, without latency."""
     if "file" not in source:
-        return dict(source)
+        return source
     rest, devices = _read(source, key, "given", folder)
     return rest | {"given": [[[1.0, rate, 0.0]] for _, rate in devices]}
 
 
-def _read(part: Mapping[str, Any], key: str, by: str, folder: Path) -> tuple[dict[str, Any], list[tuple[float, float]]]:
+def _read(part: Mapping[str, object], key: str, by: str, folder: Path) -> tuple[dict[str, object], list[tuple[float, float]]]:
     """Returns the part without its key `file`, and the seconds and rates that are in the file.
 
     Args:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from fedbench import pickles, plain_files
 from fedbench.errors import UsageError, quoted
@@ -90,7 +90,7 @@ def availability(file: Path, clients: int, seconds: float) -> Imported:
     """The first clients of FedScale's client_behave_trace that are ever there, {client: {active:
     instants in seconds, inactive: as many, finish_time: when all of it repeats, ..}}, as a file of
     client, on, off. Every client's windows are repeated up to `seconds`."""
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     kept = never = 0
     for number, entry in _entries(file, None):
         if kept == clients:
@@ -104,7 +104,7 @@ def availability(file: Path, clients: int, seconds: float) -> Imported:
     return Imported(_csv(windows.COLUMNS, rows), left_out)
 
 
-def _repeated(entry: Mapping[str, Any], where: str, seconds: float) -> Iterator[tuple[float, float]]:
+def _repeated(entry: Mapping[str, object], where: str, seconds: float) -> Iterator[tuple[float, float]]:
     """Yields a client's windows of positive length. They are cut at the end of its period, and
     repeated period after period up to `seconds`."""
     period = _positive(entry, "finish_time", where)
@@ -132,7 +132,7 @@ def _joined(stays: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     return joined
 
 
-def _entries(file: Path, clients: int | None) -> list[tuple[int, Mapping[str, Any]]]:
+def _entries(file: Path, clients: int | None) -> list[tuple[int, Mapping[str, object]]]:
     """Returns numbers and entries of the first clients by number, or of all clients for None.
     UsageError if the file is no pickle of such entries. Nothing in the pickle is executed."""
     content = plain_files.content(file, LARGEST, "file of FedScale")
@@ -144,14 +144,14 @@ def _entries(file: Path, clients: int | None) -> list[tuple[int, Mapping[str, An
     return sorted(found.items())[:clients]
 
 
-def _positive(entry: Mapping[str, Any], name: str, where: str) -> float:
+def _positive(entry: Mapping[str, object], name: str, where: str) -> float:
     value = entry.get(name)
     if not _is_number(value) or not 0 < value <= 1e9:
         raise UsageError(f"{where}: {name} must be a number > 0 and at most 1e9, got {quoted(value, 40)}")
     return float(value)
 
 
-def _instants(entry: Mapping[str, Any], name: str, where: str) -> list[float]:
+def _instants(entry: Mapping[str, object], name: str, where: str) -> list[float]:
     """Returns the ascending instants, in seconds, that the entry has under this name."""
     values = entry.get(name)
     if (
@@ -163,11 +163,11 @@ def _instants(entry: Mapping[str, Any], name: str, where: str) -> list[float]:
     return [float(value) for value in values]
 
 
-def _is_number(value: Any) -> TypeGuard[int | float]:
+def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

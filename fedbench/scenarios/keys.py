@@ -4,7 +4,7 @@ in a scenario is (compute, per_step, slowdown, high)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -15,10 +15,10 @@ TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
 BRANCHES = STEPS_BRANCHES | TEST_BRANCHES  # members that no key chooses
 
 
-def annotation_at(root: type[BaseModel], path: Sequence[str]) -> Any:
+def annotation_at(root: type[BaseModel], path: Sequence[str]) -> object:
     """Returns what a key takes: a part, a union of parts, or the annotation of a value. `root` is
     the model of the file."""
-    model: Any = root
+    model: object = root
     for place, name in enumerate(path, 1):
         tags = members_by_tag(model)
         if name in BRANCHES and place < len(path):
@@ -36,7 +36,7 @@ def annotation_at(root: type[BaseModel], path: Sequence[str]) -> Any:
 def visible(root: type[BaseModel], path: Sequence[str]) -> list[str]:
     """Returns the path as the file has it, without the tags that pydantic adds for the chosen
     member of a union."""
-    model: Any = root
+    model: object = root
     shown: list[str] = []
     for part in path:
         if part in BRANCHES:
@@ -50,14 +50,14 @@ def visible(root: type[BaseModel], path: Sequence[str]) -> list[str]:
     return shown
 
 
-def fields(model: Any) -> dict[str, Any]:
+def fields(model: object) -> dict[str, object]:
     """Returns the keys of a part, or of all members of a union, with their annotations."""
     return {(field.alias or name): field.annotation for m in _members(model) for name, field in m.model_fields.items()}
 
 
-def members_by_tag(model: Any) -> dict[str, Any]:
+def members_by_tag(model: object) -> dict[str, type[BaseModel]]:
     """Returns the members of a union of parts by the tag that chooses them."""
-    tags: dict[str, Any] = {}
+    tags: dict[str, type[BaseModel]] = {}
     for member in _members(model):
         for tag in TAGS:
             if tag in member.model_fields and member is not model:
@@ -65,7 +65,7 @@ def members_by_tag(model: Any) -> dict[str, Any]:
     return tags
 
 
-def _members(model: Any) -> list[type[BaseModel]]:
+def _members(model: object) -> list[type[BaseModel]]:
     """Returns the part itself, or the parts of a union."""
     if isinstance(model, type) and issubclass(model, BaseModel):
         return [model]

@@ -7,7 +7,6 @@ import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from fedbench import plain_files
 from fedbench.errors import UsageError, nearest
@@ -57,7 +56,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
     >>> fb.scenario("digits-demo", ["clients=12", "budget.updates=100"]).clients
     12
     """
-    content: Mapping[str, Any]
+    content: Mapping[str, object]
     if isinstance(scenario, Scenario):
         content, where = scenario.resolved(), scenario.name
     else:
@@ -80,13 +79,13 @@ def overrides_of(scenario: Scenario) -> list[str] | None:
 
 
 @functools.cache
-def _in_library(name: str) -> dict[str, Any] | None:
+def _in_library(name: str) -> dict[str, object] | None:
     """Returns the content of the library's scenario of this name, if there is one. It is kept:
     reading it takes as long as some runs."""
     return load(name).resolved() if name in names() else None
 
 
-def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def _differences(ours: Mapping[str, object], theirs: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
     """Yields path and value of every key that is only in `ours`, or has another value there. Groups
     are compared key by key, unless the other side has a value in the group's place."""
     for key, value in ours.items():
@@ -108,14 +107,14 @@ def find(name: str | Path) -> Path:
     return LIBRARY / f"{by_name[text.replace('-', '_')]}.yaml"
 
 
-def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
+def override_key(content: Mapping[str, object], override: str) -> dict[str, object]:
     """Returns a copy of the content with one `key.path=value` applied. The value is read as YAML.
     UsageError for another form, or if something on the path is no group of keys."""
     path, equals, value = override.partition("=")
     if not equals or not path.strip():
         raise UsageError(f"--set {override!r}: expected key.path=value, such as budget.updates=100")
     changed = copy.deepcopy(dict(content))
-    place: Any = changed
+    place: object = changed
     *parents, last = path.strip().split(".")
     for key in parents:
         if isinstance(place, dict) and place.get(key) is None:
@@ -129,7 +128,7 @@ def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
     return changed
 
 
-def _drop_keys_of_other_kinds(group: dict[str, Any], path: Sequence[str], kind: Any) -> None:
+def _drop_keys_of_other_kinds(group: dict[str, object], path: Sequence[str], kind: object) -> None:
     """Deletes the keys that only other kinds have from a group whose kind was changed."""
     members = members_by_tag(annotation_at(Scenario, path))
     if isinstance(kind, str) and kind in members:
@@ -138,7 +137,7 @@ def _drop_keys_of_other_kinds(group: dict[str, Any], path: Sequence[str], kind: 
             del group[key]
 
 
-def validate(content: Mapping[str, Any], where: str) -> Scenario:
+def validate(content: Mapping[str, object], where: str) -> Scenario:
     """Returns the scenario that has this content. UsageError, which ends with `where`, lists every
     problem with its key."""
     return validated(Scenario, content, where)

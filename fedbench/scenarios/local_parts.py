@@ -7,7 +7,7 @@ numbered from 1.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -74,7 +74,7 @@ class LinearSteps(Part):
 
 
 DifferentSteps = NormalSteps | ExtremeSteps | UniformSteps | LinearSteps
-STEPS_BRANCHES: dict[str, Any] = {"number": PositiveInt, "list": tuple[PositiveInt, ...]}
+STEPS_BRANCHES: dict[str, object] = {"number": PositiveInt, "list": tuple[PositiveInt, ...]}
 """Members of the union `Steps` that no key of a file chooses. Pydantic names them in the paths of
 its errors."""
 

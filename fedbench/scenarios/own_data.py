@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from fedbench import own_files, places
 
@@ -13,7 +12,7 @@ KEYS = ("file", "test")
 """Keys of a task that name a file."""
 
 
-def with_sums(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def with_sums(content: Mapping[str, object], where: str) -> Mapping[str, object]:
     """Returns the content of a scenario whose task has the sums of its files. Sums that it states
     stay as they are, and the files are then not looked for.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from fedbench.errors import UsageError, closest, nearest
 from fedbench.scenarios.keys import annotation_at, fields, members_by_tag, visible
@@ -28,11 +29,11 @@ WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "text
 LONGEST = 80  # most characters of a value that are shown
 LONGEST_PROBLEM = 300  # most characters of a problem
 MOST_SHOWN = 5  # problems of a file
-MISSING: Any = object()
+MISSING = object()
 T = TypeVar("T", bound=BaseModel)
 
 
-def validated(root: type[T], content: Mapping[str, Any], where: str) -> T:
+def validated(root: type[T], content: Mapping[str, object], where: str) -> T:
     """Returns the part `root` that has this content. UsageError lists the first problems with
     their keys, says how many more there are, and ends with `where`, the place of the content."""
     try:
@@ -55,14 +56,14 @@ def _known_once(problems: Iterable[str]) -> Iterator[str]:
         said.add(known)
 
 
-def _without_left_short(found: Sequence[Any]) -> list[Any]:
+def _without_left_short(found: Sequence[ErrorDetails]) -> list[ErrorDetails]:
     """Leaves out lists that are too short only because they have wrong items, which are errors of
     their own."""
     above = {one["loc"][:depth] for one in found for depth in range(len(one["loc"]))}
     return [one for one in found if one["type"] != "too_short" or one["loc"] not in above]
 
 
-def problem(item: Any, root: type[BaseModel] = Scenario) -> str:
+def problem(item: ErrorDetails, root: type[BaseModel] = Scenario) -> str:
     """Returns one of pydantic's errors in words. `root` is the model of the file."""
     path, kind = [str(part) for part in item["loc"]], item["type"]
     if kind in ("extra_forbidden", "invalid_key"):
@@ -74,9 +75,8 @@ def problem(item: Any, root: type[BaseModel] = Scenario) -> str:
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = item["ctx"]["discriminator"].strip("'")
         tag = "kind" if tag.endswith("()") else tag  # the name of a function, which chooses by the key `kind`
-        return _must_be_one_of(
-            _shown(root, [*path, tag]), list(members_by_tag(annotation_at(root, path))), value.get(tag, MISSING)
-        )
+        tagged = value.get(tag, MISSING) if isinstance(value, dict) else value
+        return _must_be_one_of(_shown(root, [*path, tag]), list(members_by_tag(annotation_at(root, path))), tagged)
     takes = annotation_at(root, path)
     if kind in LIMITS:
         return _must_be(_shown(root, path), LIMITS[kind].format(**item.get("ctx", {})), value)
@@ -86,7 +86,7 @@ def problem(item: Any, root: type[BaseModel] = Scenario) -> str:
     return _must_be(_shown(root, path), in_words(takes), value)
 
 
-def in_words(takes: Any) -> str:
+def in_words(takes: object) -> str:
     """Returns in words what a key with this annotation takes."""
     origin, inside = get_origin(takes), get_args(takes)
     if origin is Annotated:
@@ -107,17 +107,17 @@ def _unknown_key(root: type[BaseModel], path: Sequence[str]) -> str:
     return f"unknown key {_shown(root, path)}{nearest(path[-1], group) if group else ''}"
 
 
-def _must_be_one_of(key: str, allowed: Sequence[Any], value: Any) -> str:
+def _must_be_one_of(key: str, allowed: Sequence[object], value: object) -> str:
     near = "" if value is MISSING else closest(str(value), map(str, allowed))
     return _must_be(key, _one_of(allowed), value) + near
 
 
-def _one_of(allowed: Iterable[Any]) -> str:
+def _one_of(allowed: Iterable[object]) -> str:
     names = [repr(one) for one in allowed]
     return f"one of {', '.join(names)}" if len(names) > 1 else names[0]
 
 
-def _must_be(key: str, what: str, value: Any) -> str:
+def _must_be(key: str, what: str, value: object) -> str:
     if value is MISSING:
         return f"{key} must be {what}, but is missing"
     text = repr(value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -40,6 +40,9 @@ ADDED_KEYS = (
 )  # fmt: skip
 """Keys that were added after the first records were made. They are not hashed while they have their
 defaults, so the hashes and run ids of these records stay as they are."""
+
+NOT_HASHED = ("about", "network.trace.folder", "network.trace.upload.folder")
+"""Keys that change nothing: the sum of traces is hashed, wherever they are."""
 
 
 class RoundsPart(Part):
@@ -173,7 +176,7 @@ class Scenario(Part):
         stop at a target."""
         return max(self.targets, key=lambda target: target.value) if self.budget.stop_at_target else None
 
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self) -> dict[str, object]:
         """Returns all keys with their values, defaults included. They can be written as JSON, and
         read as a scenario again."""
         return self.model_dump(mode="json", by_alias=True)
@@ -190,19 +193,15 @@ class Scenario(Part):
 def _content_hash(scenario: Scenario) -> str:
     """Returns the hash of a scenario. It is kept, since thousands of records have one scenario."""
     content = scenario.resolved()
-    del content["about"]
+    left_out = [*NOT_HASHED, *(key for key in ADDED_KEYS if _is_default(scenario, key))]
     if scenario.task.sha256:
-        del content["task"]["file"]
-        if not isinstance(scenario.task.test, HeldOut):
-            del content["task"]["test"]
-    for links in trace_sources(content):
-        links.pop("folder", None)  # the sum of its files is hashed, and the place of a folder changes nothing
-    for path in ADDED_KEYS:
-        _drop_default(scenario, content, path.split("."))
+        left_out += ["task.file"] if isinstance(scenario.task.test, HeldOut) else ["task.file", "task.test"]
+    for key in left_out:
+        _drop(content, key)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def trace_sources(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+def trace_sources(content: Mapping[str, object]) -> list[dict[str, object]]:
     """Returns the groups of keys that say where traces are from: that of the part `trace`, and that
     of its `upload` if there is one. The content need not be validated."""
     network = content.get("network")
@@ -212,12 +211,33 @@ def trace_sources(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [trace, *([trace["upload"]] if isinstance(trace.get("upload"), dict) else [])]
 
 
-def _drop_default(part: Any, content: dict[str, Any], path: Sequence[str]) -> None:
-    """Deletes a key from the content of a part, if the part has the key and its value is the
-    default."""
-    *groups, key = path
+def with_sources(
+    content: Mapping[str, object], changed: Callable[[Mapping[str, object], str], Mapping[str, object]]
+) -> Mapping[str, object]:
+    """Returns the content of a scenario in which the groups that say where traces are from are
+    `changed`, given the group and its key."""
+    network, sources = content.get("network"), trace_sources(content)
+    if not isinstance(network, Mapping) or not sources:
+        return content
+    trace = dict(changed(sources[0], "network.trace"))
+    if len(sources) > 1:
+        trace["upload"] = changed(sources[1], "network.trace.upload")
+    return {**content, "network": {**network, "trace": trace}}
+
+
+def _is_default(part: object, path: str) -> bool:
+    """Returns whether a part has the key of this path, with its default."""
+    *groups, key = path.split(".")
     for group in groups:
-        part, content = getattr(part, group, None), content.get(group, {})
+        part = getattr(part, group, None)
     fields = type(part).model_fields if isinstance(part, Part) else {}
-    if key in fields and getattr(part, key) == fields[key].default:
-        content.pop(key, None)  # a part may leave it out by itself
+    return key in fields and bool(getattr(part, key) == fields[key].default)
+
+
+def _drop(content: object, path: str) -> None:
+    """Deletes the key of this path from groups of keys, if it is there."""
+    *groups, key = path.split(".")
+    for group in groups:
+        content = content.get(group) if isinstance(content, dict) else None
+    if isinstance(content, dict):
+        content.pop(key, None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +30,7 @@ from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearS
 from fedbench.scenarios.network_parts import Network
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.speeds import Counts, dealt_by_label, delay_classes, given, lognormal, mean_step_seconds, slowdowns
-from fedbench.types import Weights
+from fedbench.types import Array, Weights
 
 BITS_PER_MEGABYTE = 8e6
 BITS_PER_MEGABIT = 1e6
@@ -209,7 +208,7 @@ def _different_steps(steps: DifferentSteps | tuple[int, ...], scenario: Scenario
     """Returns the steps of clients that differ. In random mode the scheduler draws them for every
     job; otherwise every job of a client has the same number."""
     clients = scenario.clients
-    values: npt.NDArray[Any]
+    values: Array
     match steps:
         case NormalSteps(mode="random"):
             return LocalSteps(normal=(steps.mean, steps.variance))

@@ -8,7 +8,6 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from fedbench import places, plain_files, strict_json
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.kernels.traces import Trace
 from fedbench.scenarios.rows import csv_rows
-from fedbench.scenarios.schema import trace_sources
+from fedbench.scenarios.schema import with_sources
 
 FOLDER = "network.trace.folder"
 COLUMNS = ("duration_seconds", "megabit_per_second", "latency_seconds")
@@ -41,23 +40,20 @@ MOST_BYTES = 32 << 20  # bytes of all files in a folder
 MOST_PARTS_OF_ALL = 1_000_000
 
 
-def with_sums(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def with_sums(content: Mapping[str, object], where: str) -> Mapping[str, object]:
     """Returns the content of a scenario in which every folder of traces has the sum of its files.
 
     The path of a folder beside the scenario's file `where` is recorded from the working directory.
     A folder whose sum is stated is not looked for. MissingDataError for a folder that is nowhere,
     UsageError for one without traces.
     """
-    trace = dict(content["network"]["trace"]) if trace_sources(content) else {}
-    if isinstance(trace.get("upload"), Mapping):
-        trace["upload"] = _with_sum(trace["upload"], where)
-    return {**content, "network": {**content["network"], "trace": _with_sum(trace, where)}} if trace else content
+    return with_sources(content, lambda links, _: _with_sum(links, where))
 
 
-def _with_sum(links: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _with_sum(links: Mapping[str, object], where: str) -> Mapping[str, object]:
     name = links.get("folder")
     if not isinstance(name, str):
-        return dict(links)
+        return links
     folder = Path(where).parent
     named = {**links, "folder": places.as_recorded(name, folder)}
     if links.get("sha256") is None:
@@ -157,7 +153,7 @@ def trace_of(parts: Sequence[Sequence[int]], where: str) -> Trace:
     return Trace(duration_ns=duration.copy(), bits_per_second=rate.copy(), latency_ns=latency.copy())
 
 
-def _json_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
+def _json_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[object]]]:
     try:
         content = strict_json.load(text)
     except strict_json.RefusedJsonError as error:
@@ -170,7 +166,7 @@ def _json_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
         yield f"trace {file}, part {number}", [part[key] for key in KEYS]
 
 
-def _csv_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
+def _csv_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[object]]]:
     if text and not text.endswith("\n"):
         raise UsageError(f"trace {file}: its last line has no end, so the file is truncated, or lacks one line break")
     for place, cells in csv_rows(text, COLUMNS, f"trace {file}", MOST_PARTS):
@@ -186,13 +182,13 @@ def _number(cell: str) -> float | str:
         return cell
 
 
-def _integers(part: Sequence[Any], names: tuple[str, ...], where: str) -> list[int]:
+def _integers(part: Sequence[object], names: tuple[str, ...], where: str) -> list[int]:
     """Returns a part in nanoseconds, bits per second and nanoseconds, rounded to the nearest
     integers. UsageError for what is no number in the allowed range."""
     integers = []
     for name, value, factor, (low, high, words) in zip(names, part, FACTORS[names], RANGES, strict=True):
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value * factor)
-        integer = round(value * factor) if is_number else -1
+        amount = value * factor if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+        integer = round(amount) if math.isfinite(amount) else -1
         if not low <= integer <= high:
             raise UsageError(f"{where}: {name} must be a number {words}, got {value!r:.40}")
         integers.append(integer)

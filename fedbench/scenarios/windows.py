@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from fedbench import places, plain_files, strict_json
 from fedbench.errors import UsageError
@@ -18,7 +17,7 @@ LARGEST = 32 << 20  # bytes of a file
 MOST_WINDOWS = 1_000_000
 
 
-def with_windows(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def with_windows(content: Mapping[str, object], where: str) -> Mapping[str, object]:
     """Returns the content of a scenario in which `availability.file` is replaced by the `rows` that
     are in that file.
 
@@ -36,7 +35,7 @@ def with_windows(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     return {**content, "availability": {**rest, "rows": read_windows(file, _clients(content))}}
 
 
-def _clients(content: Mapping[str, Any]) -> int:
+def _clients(content: Mapping[str, object]) -> int:
     """Returns the scenario's number of clients if it is a possible one, or else the largest
     possible one. The content is not validated yet."""
     given = content.get("clients")
@@ -55,7 +54,7 @@ def read_windows(file: Path, clients: int = MOST_CLIENTS) -> list[list[tuple[flo
     return [sorted(rows.get(client, [])) for client in range(max(rows, default=-1) + 1)]
 
 
-def _entries(file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
+def _entries(file: Path) -> Iterator[tuple[str, Sequence[object]]]:
     text = plain_files.text(file, LARGEST, "availability.file")
     if file.suffix == ".json":
         yield from _json_entries(text, file)
@@ -63,7 +62,7 @@ def _entries(file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
     yield from csv_rows(text, COLUMNS, f"availability.file {file}", MOST_WINDOWS)
 
 
-def _json_entries(text: str, file: Path) -> Iterable[tuple[str, Sequence[Any]]]:
+def _json_entries(text: str, file: Path) -> Iterable[tuple[str, Sequence[object]]]:
     try:
         content = strict_json.load(text)
     except strict_json.RefusedJsonError as error:
@@ -73,10 +72,10 @@ def _json_entries(text: str, file: Path) -> Iterable[tuple[str, Sequence[Any]]]:
     return ((f"entry {number}", entry) for number, entry in enumerate(content))
 
 
-def _numbers(entry: Sequence[Any], where: str, clients: int) -> tuple[int, float, float]:
+def _numbers(entry: Sequence[object], where: str, clients: int) -> tuple[int, float, float]:
     try:
-        client, on, off = (float(value) for value in entry)
-    except (TypeError, ValueError, OverflowError):
+        client, on, off = (float(str(value)) for value in entry)
+    except ValueError:
         raise UsageError(f"{where}: expected client, on and off as numbers, got {list(entry)!r:.80}") from None
     if not (math.isfinite(client + on + off) and client == int(client) and 0 <= client < clients):
         raise UsageError(f"{where}: expected a client 0 .. {clients - 1} and finite seconds, got {list(entry)!r:.80}")

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fedbench.suites.space import Interval
 from fedbench.suites.tuning import Outcome, Score
@@ -46,7 +45,7 @@ class Luck:
         return found
 
 
-def luck(tried: Mapping[int, tuple[Mapping[str, Any], Sequence[Outcome]]], intervals: Mapping[str, Interval]) -> Luck:
+def luck(tried: Mapping[int, tuple[Mapping[str, float], Sequence[Outcome]]], intervals: Mapping[str, Interval]) -> Luck:
     """Returns the luck of a tuned row from all of its trials.
 
     Args:
@@ -57,7 +56,7 @@ def luck(tried: Mapping[int, tuple[Mapping[str, Any], Sequence[Outcome]]], inter
     order = sorted(scores, key=lambda number: (*scores[number].order, number))
     times = [max(scores[number].restricted_mean_seconds, 1e-9) for number in order]
     chosen = tried[order[0]][0]
-    places = {name: place_of(intervals[name], float(value)) for name, value in chosen.items() if name in intervals}
+    places = {name: place_of(intervals[name], value) for name, value in chosen.items() if name in intervals}
     return Luck(
         at_half=expected_best(times, order.index(0)) / times[0],
         second=times[1] / times[0] if len(times) > 1 else math.inf,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fedbench.analysis.pictures.sensitivity import Sensitivity, Sought, Tried
 from fedbench.errors import RecordError
@@ -46,7 +45,7 @@ def option_sensitivity(suite: Suite, point: Point, selector: str, known: Mapping
     )
 
 
-def _tried(trial: Trial, runs: Sequence[Outcome], names: Mapping[str, Any]) -> Tried:
+def _tried(trial: Trial, runs: Sequence[Outcome], names: Mapping[str, object]) -> Tried:
     score, options = Score.of(runs), trial.specs[0].algorithm.options()
     numbers = {name: float(options[name]) for name in names if isinstance(options[name], int | float)}
     attempts = sum(len(run.targets) for run in runs)

@@ -7,7 +7,7 @@ import json
 import warnings
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -74,7 +74,7 @@ class Space(Part):
         content = {name: {key: one.model_dump() for key, one in self.of(name).items()} for name in sorted(names)}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
-    def trials(self, name: str, count: int) -> list[dict[str, Any]]:
+    def trials(self, name: str, count: int) -> list[dict[str, float]]:
         """Returns the options of every trial of an algorithm. The first trial changes nothing, so
         it has the default options. Then come `count` scrambled Sobol' points. The scrambling is
         a function of the names of the space and of the algorithm. Source of the points: Owen 1998,
@@ -82,7 +82,7 @@ class Space(Part):
         from scipy.stats import qmc  # takes a second
 
         intervals = self.of(name)
-        cls: type[Algorithm] = registry.find("algorithm", name)
+        cls = registry.find("algorithm", name)
         key = int.from_bytes(hashlib.sha256(f"{self.name} {name}".encode()).digest()[:8], "little")
         sampler = qmc.Sobol(len(intervals), scramble=True, rng=np.random.default_rng(key))
         with warnings.catch_warnings():
@@ -97,7 +97,7 @@ class Space(Part):
         ]
 
 
-def _value(cls: type[Algorithm], key: str, value: float) -> Any:
+def _value(cls: type[Algorithm], key: str, value: float) -> float:
     return round(value) if takes_whole_numbers(hints(cls)[key]) else value
 
 
@@ -115,7 +115,7 @@ def load(space: str | Path) -> Space:
         text = str(LIBRARY / f"{text}.yaml")
     found = validated(Space, plain_files.mapping(Path(text), "search space"), text)
     for name, entry in found.algorithms.items():
-        cls: type[Algorithm] = registry.find("algorithm", name)
+        cls = registry.find("algorithm", name)
         for key, interval in entry.options.items():
             if key not in cls().options():
                 raise UsageError(

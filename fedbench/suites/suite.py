@@ -6,8 +6,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
@@ -46,7 +47,7 @@ class Point(Part):
     about: Text = ""
     axis: Annotated[str, Field(max_length=100)] = ""
     scenario: str | None = None
-    set: dict[str, Any] = Field(default={})
+    set: dict[str, object] = Field(default={})
 
 
 class Tuning(Part):
@@ -72,7 +73,7 @@ class Suite(Part):
     scenario: str | None = None
     points: Annotated[tuple[Point, ...], Field(min_length=1, max_length=1000)]
     algorithms: Annotated[tuple[str, ...], Field(min_length=1, max_length=1000)]
-    options: dict[str, Any] = Field(default={})
+    options: dict[str, object] = Field(default={})
     seeds: Seeds
     evaluation: EvaluationPart | None = None
     tuning: Tuning | None = None
@@ -129,22 +130,22 @@ class Suite(Part):
         several = [others if one == EVERYBODY else [one] for one in self.algorithms]
         return sorted({selector for group in several for selector in group})
 
-    def algorithm(self, selector: str, options: dict[str, Any] | None = None) -> Algorithm:
+    def algorithm(self, selector: str, options: Mapping[str, object] | None = None) -> Algorithm:
         """Returns an algorithm. The values of its options are those in `options`, else those in the
         selector, else those that the suite sets, else its defaults."""
         name, own = registry.parse_selector(selector)
-        cls: type[Algorithm] = registry.find("algorithm", name)
+        cls = registry.find("algorithm", name)
         known = {field.name for field in dataclasses.fields(cls)}
         common = {key: value for key, value in self.options.items() if key in known}
-        return cls.make(common | own | (options or {}))
+        return cls.make({**common, **own, **(options or {})})
 
-    def runs(self, point: Point, selector: str, options: dict[str, Any] | None = None) -> list[RunSpec]:
+    def runs(self, point: Point, selector: str, options: Mapping[str, object] | None = None) -> list[RunSpec]:
         """Returns the runs of an algorithm at a point, a run for each seed; see `algorithm` for
         `options`."""
         scenario, algorithm = self.scenario_at(point), self.algorithm(selector, options)
         return [RunSpec(scenario, algorithm, seed) for seed in self.seeds.numbers]
 
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self) -> dict[str, object]:
         """Returns everything that can change a result: scenarios by their hashes, algorithms with
         all of their options, seeds, and how options are tuned. Descriptions are left out."""
         algorithms = [self.algorithm(selector) for selector in self.selectors()]
@@ -169,7 +170,7 @@ class Suite(Part):
         return _hash({name: content[name] for name in ("schema", "name", "tuning")} | {"points": points, "options": self.options})
 
 
-def _hash(content: dict[str, Any]) -> str:
+def _hash(content: dict[str, object]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 

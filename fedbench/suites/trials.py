@@ -6,9 +6,8 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +21,7 @@ from fedbench.suites.tuning import Outcome, Trial
 LARGEST_FILE = 64 << 20
 MOST_ROWS = 1_000_000
 DESIGN_HASH = b"design_hash"
-ACCURACY, LISTS = "validation_accuracy", ("targets", "reached")
+ACCURACY = "validation_accuracy"
 SCHEMA = pa.schema(
     [
         ("point", pa.string()),
@@ -44,7 +43,7 @@ KINDS = {field.name: bounded_parquet.kind(field.type) for field in SCHEMA}
 
 def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], design_hash: str) -> None:
     """Replaces the file in one step. Options are JSON. A target that was not reached is null."""
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for trial, runs in found:
         own = {"point": trial.point, "selector": trial.selector, "trial": trial.number, "options": json.dumps(trial.options)}
         rows += [{**own, **asdict(run)} for run in runs]
@@ -54,7 +53,7 @@ def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], design_h
     write_atomically(file, content.getvalue())
 
 
-Tried = Mapping[tuple[str, str], Mapping[int, tuple[dict[str, Any], list[Outcome]]]]
+Tried = Mapping[tuple[str, str], Mapping[int, tuple[dict[str, float], list[Outcome]]]]
 """By point and selector, and by number of the trial: its options, and the outcomes of its runs."""
 
 
@@ -66,32 +65,36 @@ def read(file: Path, design_hash: str) -> Mapping[str, Outcome]:
 
 def parse(content: bytes, design_hash: str, where: str) -> Mapping[str, Outcome]:
     """Returns the outcomes by run id from the content of the file. `where` names it in messages."""
-    return {row["run_id"]: _outcome(row) for row in _rows(content, design_hash, where)}
+    return {run.run_id: run for *_, run in _rows(content, design_hash, where)}
 
 
 def tried(file: Path, design_hash: str) -> Tried:
     """Returns what was tried. Raises RecordError as `read` does."""
     where = f"trials {file}"
-    found: dict[tuple[str, str], dict[int, tuple[dict[str, Any], list[Outcome]]]] = {}
-    for row in _rows(plain_files.content(file, LARGEST_FILE, "trials", RecordError), design_hash, where):
-        of_row = found.setdefault((row["point"], row["selector"]), {})
-        of_row.setdefault(row["trial"], (strict_json.load(row["options"]), []))[1].append(_outcome(row))
+    found: dict[tuple[str, str], dict[int, tuple[dict[str, float], list[Outcome]]]] = {}
+    for place, number, options, run in _rows(plain_files.content(file, LARGEST_FILE, "trials", RecordError), design_hash, where):
+        found.setdefault(place, {}).setdefault(number, (strict_json.load(options), []))[1].append(run)
     return found
 
 
-def _outcome(row: Mapping[str, Any]) -> Outcome:
-    own = {field.name: row[field.name] for field in fields(Outcome)}
-    return Outcome(**{**own, **{name: tuple(own[name]) for name in LISTS}})
-
-
-def _rows(content: bytes, design_hash: str, where: str) -> list[dict[str, Any]]:
+def _rows(content: bytes, design_hash: str, where: str) -> list[tuple[tuple[str, str], int, str, Outcome]]:
+    """Returns point and selector, number and options of the trial, and the outcome of every run."""
     table = bounded_parquet.table(content, KINDS, MOST_ROWS, where, missing=(ACCURACY,))
     design = (table.schema.metadata or {}).get(DESIGN_HASH, b"unknown").decode(errors="backslashreplace")
     if design != design_hash:
         raise RecordError(f"{where}: they are of design {design:.40}, expected {design_hash}; move the file away")
-    names = [field.name for field in SCHEMA]
     columns = [
-        bounded_parquet.texts(table, name) if KINDS[name] == bounded_parquet.TEXT else table.column(name).to_pylist()
-        for name in names
+        bounded_parquet.texts(table, name) if kind == bounded_parquet.TEXT else table.column(name).to_pylist()
+        for name, kind in KINDS.items()
     ]
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    return [
+        (
+            (point, selector),
+            number,
+            options,
+            Outcome(run_id, seed, state, budget, tuple(targets), tuple(reached), accuracy, result),
+        )
+        for point, selector, number, options, run_id, seed, state, budget, targets, reached, accuracy, result in zip(
+            *columns, strict=True
+        )
+    ]

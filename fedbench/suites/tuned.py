@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -36,30 +36,30 @@ class Tuned(Part):
     points: dict[str, dict[str, Choice]]
 
 
-def content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]) -> dict[str, Any]:
+def content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]) -> Tuned:
     """Returns what is frozen: the choices by point and selector, with the rule by which and the
     search space from which they were chosen."""
-    points: dict[str, dict[str, Any]] = {}
+    points: dict[str, dict[str, Choice]] = {}
     for (point, selector), choice in chosen.items():
-        points.setdefault(point, {})[selector] = choice.as_dict()
-    return {
-        "schema": 1,
-        "suite": suite.name,
-        "design_hash": suite.design_hash(),
-        "space": space.name,
-        "space_hash": space.content_hash({suite.algorithm(selector).name for _, selector in chosen}),
-        "rule": RULE,
-        "points": points,
-    }
+        points.setdefault(point, {})[selector] = choice
+    return Tuned(
+        schema=1,
+        suite=suite.name,
+        design_hash=suite.design_hash(),
+        space=space.name,
+        space_hash=space.content_hash({suite.algorithm(selector).name for _, selector in chosen}),
+        rule=RULE,
+        points=points,
+    )
 
 
-def as_yaml(frozen: Mapping[str, Any]) -> str:
+def as_yaml(frozen: Tuned) -> str:
     """Returns YAML text with one line for each choice, so that a diff shows what changed."""
-    lines = [f"{key}: {json.dumps(value)}" for key, value in frozen.items() if key != "points"]
-    lines.append("points:" if frozen["points"] else "points: {}")
-    for point, by_selector in frozen["points"].items():
+    lines = [f"{key}: {json.dumps(value)}" for key, value in frozen.model_dump(by_alias=True, exclude={"points"}).items()]
+    lines.append("points:" if frozen.points else "points: {}")
+    for point, choices in frozen.points.items():
         lines.append(f"  {json.dumps(point)}:")
-        lines += [f"    {json.dumps(selector)}: {json.dumps(choice)}" for selector, choice in sorted(by_selector.items())]
+        lines += [f"    {json.dumps(name)}: {json.dumps(choices[name].as_dict())}" for name in sorted(choices)]
     return "\n".join(lines) + "\n"
 
 
@@ -69,7 +69,7 @@ def read(file: Path, suite: Suite) -> Tuned:
     return parse(plain_files.mapping(file, "tuned options"), suite, str(file))
 
 
-def parse(content: Mapping[str, Any], suite: Suite, where: str) -> Tuned:
+def parse(content: Mapping[str, object], suite: Suite, where: str) -> Tuned:
     """Returns the tuned options from the content of a file. `where` names the file in messages."""
     found = validated(Tuned, content, where)
     if (found.suite, found.design_hash) != (suite.name, suite.design_hash()):
@@ -84,7 +84,7 @@ def parse(content: Mapping[str, Any], suite: Suite, where: str) -> Tuned:
     return found
 
 
-def _check_options(suite: Suite, point: str, selector: str, options: dict[str, Any], where: str) -> None:
+def _check_options(suite: Suite, point: str, selector: str, options: Mapping[str, object], where: str) -> None:
     """Raises UsageError for an unknown algorithm, or options that it does not have or take. What is
     in a file of a user's own is not run."""
     if origins.is_in_file(registry.parse_selector(selector)[0]):

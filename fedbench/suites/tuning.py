@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -47,7 +47,7 @@ class Trial:
     point: str
     selector: str
     number: int
-    options: dict[str, Any]
+    options: dict[str, float]
     specs: tuple[RunSpec, ...]
 
 
@@ -157,7 +157,7 @@ class Choice:
     __pydantic_config__ = ConfigDict(extra="forbid")
 
     trial: Count
-    options: dict[str, Any]
+    options: dict[str, object]
     score: Score
     trials: Annotated[Integer, Field(ge=1, le=1025)]
     unfinished: Count
@@ -166,11 +166,11 @@ class Choice:
     ]
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         return asdict(self)
 
 
-def choose(options: Mapping[int, dict[str, Any]], found: Mapping[int, Sequence[Outcome]]) -> Choice:
+def choose(options: Mapping[int, Mapping[str, float]], found: Mapping[int, Sequence[Outcome]]) -> Choice:
     """Returns the choice that the rule makes from the options and the outcomes of every trial, both
     by the number of the trial."""
     scores = {number: Score.of(runs) for number, runs in sorted(found.items())}
@@ -178,7 +178,7 @@ def choose(options: Mapping[int, dict[str, Any]], found: Mapping[int, Sequence[O
     lines = [f"{run.run_id} {run.result}\n" for number in sorted(found) for run in found[number]]
     return Choice(
         trial=best,
-        options=options[best],
+        options=dict(options[best]),
         score=scores[best],
         trials=len(found),
         unfinished=sum(score.unfinished for score in scores.values()),

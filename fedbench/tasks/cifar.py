@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -131,13 +130,13 @@ def _batch(published: Cifar, path: Path) -> tuple[npt.NDArray[np.uint8], npt.NDA
     return data, np.array(labels, np.int64)
 
 
-ARRAYS: dict[str, Any] = {"_reconstruct": np.empty(0).__reduce__()[0], "ndarray": np.ndarray, "dtype": np.dtype}
+ARRAYS: dict[str, object] = {"_reconstruct": np.empty(0).__reduce__()[0], "ndarray": np.ndarray, "dtype": np.dtype}
 """The three objects by which a pickle restores a numpy array. Below are the names of their module
 in all versions of numpy."""
 ARRAY_MODULES = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray")
 
 
-def unpickle(content: bytes, path: Path) -> Any:
+def unpickle(content: bytes, path: Path) -> object:
     """Returns the content of a Python 2 pickle of arrays, lists, dicts, text and numbers.
     RecordError for anything else, which is not executed."""
     return pickles.load(content, f"{path}: not a pickled batch", RecordError, ARRAYS, ARRAY_MODULES)

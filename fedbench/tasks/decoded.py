@@ -14,18 +14,18 @@ import contextlib
 import functools
 import hashlib
 import json
+import math
 import mmap
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench.tasks.data import Dataset, Examples
+from fedbench.types import Array
 
 FORMAT = b"fedbench decoded 1\n"
 ALIGNMENT = 64  # of arrays, in bytes
@@ -71,7 +71,7 @@ def kept(name: str, sources: Iterable[Path], expected: object, make: Callable[[]
 
 
 def _key(sources: Iterable[Path], expected: object) -> str:
-    facts: list[Any] = [_code(), repr(expected)]
+    facts: list[object] = [_code(), repr(expected)]
     for path in sources:
         status = path.stat()
         facts.append([str(path.resolve()), status.st_size, status.st_mtime_ns])
@@ -89,7 +89,7 @@ def sum_of_code(*files: Path) -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 
-def _arrays(data: Dataset) -> dict[str, npt.NDArray[Any]]:
+def _arrays(data: Dataset) -> dict[str, Array]:
     fields = {f"{part}.{name}": getattr(getattr(data, part), name) for part in ("train", "test") for name in ("x", "y", "owner")}
     return {name: array for name, array in fields.items() if array is not None}
 
@@ -143,10 +143,9 @@ def _read(file: Path) -> Dataset | None:
     start = _HEADER + int.from_bytes(view[_LENGTH:_HEADER], "little")
     header = json.loads(bytes(view[_HEADER:start]))
 
-    def array(row: Mapping[str, Any]) -> npt.NDArray[Any]:
-        count = int(np.prod(row["shape"], dtype=np.int64))
-        return np.frombuffer(pages, row["dtype"], count, start + row["at"]).reshape(row["shape"])
+    def array(name: str, dtype: str, shape: Sequence[int], at: int) -> tuple[str, Array]:
+        return name, np.frombuffer(pages, dtype, math.prod(shape), start + at).reshape(shape)
 
-    arrays = {row["name"]: array(row) for row in header["arrays"]}
+    arrays = dict(array(**row) for row in header["arrays"])
     train, test = (Examples(arrays[f"{part}.x"], arrays[f"{part}.y"], arrays.get(f"{part}.owner")) for part in ("train", "test"))
     return Dataset(header["data_set"], train, test, header["classes"], sha256=header["sha256"], owners=header["owners"])

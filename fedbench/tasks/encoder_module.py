@@ -116,6 +116,6 @@ def _network(model: EncoderModel) -> nn.Module:
     from transformers.models.bert.configuration_bert import BertConfig
     from transformers.models.bert.modeling_bert import BertForSequenceClassification
 
-    numbers: dict[str, Any] = model.config.model_dump(exclude={"model_type", "position_embedding_type"})
+    numbers: dict[str, object] = model.config.model_dump(exclude={"model_type", "position_embedding_type"})
     network: nn.Module = BertForSequenceClassification(BertConfig(**numbers, num_labels=model.classes))
     return network

@@ -14,7 +14,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +58,7 @@ def check_columns(file: Path, header: Sequence[str], wanted: Sequence[str]) -> l
     return [header.index(name) for name in wanted]
 
 
-def check_text(file: Path, column: str, row: int, text: Any) -> None:
+def check_text(file: Path, column: str, row: int, text: object) -> None:
     """Raises RecordError, in which rows count from 1, unless this is a text that is not too
     long."""
     if not isinstance(text, str):
@@ -70,7 +69,7 @@ def check_text(file: Path, column: str, row: int, text: Any) -> None:
         )
 
 
-def _tsv(file: Path, wanted: Sequence[str]) -> list[list[Any]]:
+def _tsv(file: Path, wanted: Sequence[str]) -> list[list[str]]:
     content = plain_files.content(file, LARGEST, "table of texts", RecordError)
     ends = np.flatnonzero(np.frombuffer(content + b"\n", np.uint8) == ord("\n"))
     longest = int(np.diff(ends, prepend=-1).max())
@@ -93,21 +92,21 @@ def _tsv(file: Path, wanted: Sequence[str]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in wanted]
 
 
-def _arrow(file: Path, wanted: Sequence[str]) -> list[list[Any]]:
+def _arrow(file: Path, wanted: Sequence[str]) -> list[list[str]]:
     """Returns the columns of a Parquet or Arrow file, which another process reads."""
     with plain_files.opened(file, "table of texts", RecordError) as opened:
         size = os.fstat(opened.fileno()).st_size
     if size > LARGEST:
         raise RecordError(f"{shown(file)}: expected at most {LARGEST:,} bytes, got {size:,}")
     try:
-        _, lines = bounded.done({"what": "texts", "path": str(file), "columns": list(wanted)}, Limits(file, size))
+        _, lines = bounded.done("texts", Limits(file, size), columns=list(wanted))
     except UsageError as error:
         raise RecordError(str(error)) from None
     parts = [json.loads(line) for line in bytes(lines).splitlines()]
     return [[value for part in parts for value in part[i]] for i in range(len(wanted))]
 
 
-def _labels(file: Path, name: str, column: Sequence[Any]) -> npt.NDArray[np.int64]:
+def _labels(file: Path, name: str, column: Sequence[object]) -> npt.NDArray[np.int64]:
     labels = np.empty(len(column), np.int64)
     for row, value in enumerate(column):
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fedbench.errors import ClientError, UsageError
-from fedbench.launch.executors import Begun, Done, Event, Executor, Here, Pool, Told, WorkerDied
+from fedbench.launch.executors import Begun, Done, Event, Executor, Failed, Here, Pool, Told, WorkerDied
 
 
 def work(task: Any, tell: Callable[..., None]) -> Any:
@@ -39,8 +39,8 @@ def heard(executor: Executor, tasks: Sequence[Any]) -> list[Event]:
     return events
 
 
-def ends(events: Sequence[Event]) -> dict[int, Done]:
-    return {event.task: event for event in events if isinstance(event, Done)}
+def ends(events: Sequence[Event]) -> dict[int, Done | Failed]:
+    return {event.task: event for event in events if isinstance(event, Done | Failed)}
 
 
 @pytest.mark.parametrize("executor", [Here(), Pool(1)], ids=["here", "pool"])

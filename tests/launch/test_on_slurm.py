@@ -21,7 +21,7 @@ import pytest
 
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
-from fedbench.launch.executors import Begun, Done, WorkerDied
+from fedbench.launch.executors import Begun, Done, Failed, WorkerDied
 from fedbench.launch.on_slurm import OnSlurm, Request
 from fedbench.results.store import Store
 from fedbench.suites import campaign
@@ -190,7 +190,7 @@ def test_what_becomes_of_tasks(tmp_path: Path, cluster: Path) -> None:
     told: list[str] = []
     OnSlurm(tmp_path / "jobs", Request(at_once=2), group=1, retries=1, tell=told.append).run(dies, [0, 1, 2, 3], heard.append)
     assert [event.task for event in heard if isinstance(event, Begun)] == [0, 1, 2, 3]
-    done = {event.task: event for event in heard if isinstance(event, Done)}
+    done = {event.task: event for event in heard if isinstance(event, Done | Failed)}
     assert (done[0].result, done[3].result) == (0, 30)
     assert isinstance(done[1].error, WorkerDied)
     assert "ended without results" in str(done[1].error)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fedbench.errors import shown
-from fedbench.tasks.own.columns import Codes, Floats, Place
+from fedbench.tasks.own.columns import Codes, Floats, Place, Value
 from fedbench.tasks.own.pictures import Pictures
 
 TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -20,7 +19,7 @@ LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
 
 
-def is_one_of(kind: pa.DataType, kinds: Sequence[Any]) -> bool:
+def is_one_of(kind: pa.DataType, kinds: Sequence[Callable[[pa.DataType], bool]]) -> bool:
     return any(is_kind(kind) for is_kind in kinds)
 
 
@@ -85,7 +84,7 @@ class ArrowColumn:
             raise self.place.error("must have one image in a row, got lists of them")
         return self.pictures.decoded((one.as_buffer() for one in values), self.place)
 
-    def keys(self) -> tuple[Sequence[Any], Codes]:
+    def keys(self) -> tuple[Sequence[Value], Codes]:
         values = self.values
         if isinstance(values, pa.ExtensionArray):
             values = values.storage
@@ -99,13 +98,9 @@ class ArrowColumn:
         codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         used, codes = np.unique(codes, return_inverse=True)  # a dictionary may hold values that no row has
         try:
-            return [_value(coded.dictionary[int(i)]) for i in used], codes
+            return [coded.dictionary[int(i)].as_py() for i in used], codes
         except UnicodeDecodeError:
             raise self.place.error("must be texts in UTF-8, got other bytes") from None
-
-
-def _value(scalar: pa.Scalar) -> Any:
-    return scalar.as_py()
 
 
 def _plain(values: pa.Array) -> pa.Array:

@@ -13,17 +13,17 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 from fedbench import own_files
 from fedbench.errors import FedbenchError, MissingDataError, RecordError, UsageError, shown
 from fedbench.tasks.own import reading
 from fedbench.tasks.own.choice import Wanted
 from fedbench.tasks.own.limits import Limits
-from fedbench.tasks.own.reading import Read, read_back, write
+from fedbench.tasks.own.reading import Answer, Read, read_back, write
 
 ERRORS = {error.__name__: error for error in (MissingDataError, RecordError, UsageError)}
 QUIET = {
@@ -37,8 +37,7 @@ QUIET = {
 def read(path: Path, part: str, wanted: Wanted) -> Read:
     """Returns the columns of one part of a data set. UsageError, which names the file, if it is
     none, or cannot be read within its limits."""
-    request = {"what": "columns", "path": str(path), "part": part, "wanted": asdict(wanted)}
-    return read_back(*done(request, _limits(path)))
+    return read_back(*done("columns", _limits(path), part=part, **asdict(wanted)))
 
 
 def parts(path: Path) -> list[str]:
@@ -46,35 +45,35 @@ def parts(path: Path) -> list[str]:
     are not looked into by this process."""
     if own_files.kind_of(path) != "archive":
         return reading.parts(path)
-    answer, _ = done({"what": "parts", "path": str(path)}, _limits(path))
-    return list(answer["parts"])
+    return list(done("parts", _limits(path))[0].parts)
 
 
 def _limits(path: Path) -> Limits:
     return Limits(path, own_files.total_bytes(path, own_files.parts_of(path)))
 
 
-def done(request: Mapping[str, Any], limits: Limits) -> tuple[dict[str, Any], Any]:
-    """Returns what the other process says about its result, and the result itself, which may be
-    written to."""
+def done(act: str, limits: Limits, **arguments: object) -> tuple[Answer, bytes | mmap.mmap]:
+    """Returns what the other process says about the result of one of the ACTS, and the result
+    itself, which may be written to."""
     handle = os.memfd_create("fedbench")
     try:
-        answer = _asked({**request, "memory": limits.reader_bytes, "seconds": limits.cpu_seconds}, handle)
+        bounds = {"memory": limits.reader_bytes, "seconds": limits.cpu_seconds}
+        answer = _asked({"act": act, "path": str(limits.path), **bounds, "arguments": arguments}, handle)
         if answer is None:
             raise UsageError(
                 f"task file {shown(limits.path)}: cannot be read within {limits.reader_bytes >> 20} MiB beside its examples and "
                 f"{limits.cpu_seconds} s of CPU time, which is what its {limits.bytes:,} bytes are given; it is damaged, or packs far "
                 "more than it seems"
             )
-        if "error" in answer:
-            raise ERRORS.get(answer["error"], UsageError)(answer["message"])
+        if answer.error:
+            raise ERRORS.get(answer.error, UsageError)(answer.message)
         size = os.fstat(handle).st_size
         return answer, mmap.mmap(handle, size, access=mmap.ACCESS_COPY) if size else b""
     finally:
         os.close(handle)
 
 
-def _asked(request: Mapping[str, Any], handle: int) -> dict[str, Any] | None:
+def _asked(request: Mapping[str, object], handle: int) -> Answer | None:
     """Returns the answer of another process; None if it came to its end without one."""
     command = [sys.executable, "-m", "fedbench.tasks.own.bounded", str(handle)]
     ended = subprocess.run(
@@ -86,30 +85,29 @@ def _asked(request: Mapping[str, Any], handle: int) -> dict[str, Any] | None:
         pass_fds=(handle,),
     )
     try:
-        return dict(json.loads(ended.stdout)) if ended.returncode == 0 else None
-    except ValueError:
+        return Answer(**json.loads(ended.stdout)) if ended.returncode == 0 else None
+    except (ValueError, TypeError):
         return None
 
 
-def _columns(request: Mapping[str, Any], handle: int) -> dict[str, Any]:
-    given = request["wanted"]
-    wanted = Wanted(given["label"], given["client"], tuple(given["features"]), tuple(given["exact"]))
-    with os.fdopen(handle, "wb", closefd=False) as out:
-        return write(Path(request["path"]), request["part"], wanted, out)
+def _columns(
+    path: Path, out: BinaryIO, part: str, label: str, client: str | None, features: Sequence[str], exact: Sequence[str]
+) -> Answer:
+    return write(path, part, Wanted(label, client, tuple(features), tuple(exact)), out)
 
 
-def _parts(request: Mapping[str, Any], handle: int) -> dict[str, Any]:
-    return {"parts": reading.parts(Path(request["path"]))}
+def _parts(path: Path, out: BinaryIO) -> Answer:
+    return Answer(parts=reading.parts(path))
 
 
-def _texts(request: Mapping[str, Any], handle: int) -> dict[str, Any]:
+def _texts(path: Path, out: BinaryIO, columns: Sequence[str]) -> Answer:
     from fedbench.tasks.own import texts
 
-    with os.fdopen(handle, "wb", closefd=False) as out:
-        return texts.write(Path(request["path"]), request["columns"], out)
+    texts.write(path, columns, out)
+    return Answer()
 
 
-ACTS: dict[str, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {"columns": _columns, "texts": _texts, "parts": _parts}
+ACTS: dict[str, Callable[..., Answer]] = {"columns": _columns, "texts": _texts, "parts": _parts}
 
 
 def prepare(path: Path) -> None:
@@ -131,15 +129,17 @@ def bound(memory: int, seconds: int) -> None:
 def main(handle: int) -> None:
     """Acts on the request and prints the answer, which is what was read, or an error."""
     request = json.load(sys.stdin)
+    path = Path(request["path"])
     try:
-        prepare(Path(request["path"]))
+        prepare(path)
         bound(request["memory"], request["seconds"])
-        answer = ACTS[request["what"]](request, handle)
+        with os.fdopen(handle, "wb", closefd=False) as out:
+            answer = ACTS[request["act"]](path, out, **request["arguments"])
     except FedbenchError as error:
-        answer = {"error": type(error).__name__, "message": str(error)}
+        answer = Answer(error=type(error).__name__, message=str(error))
     except (MemoryError, RecursionError):
         sys.exit(1)
-    sys.stdout.write(json.dumps(answer))
+    sys.stdout.write(json.dumps(asdict(answer)))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ from fedbench.errors import UsageError, shown
 Floats = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.int64]
 Key = int | str
+Value = Key | float
+"""What a file may have in the place of a key."""
 LONGEST_KEY = 1000  # characters of a label or an owner
 
 
@@ -30,7 +32,7 @@ class Column(Protocol):
     def numbers(self) -> Floats:
         """Returns the values as finite numbers (n, ..)."""
 
-    def keys(self) -> tuple[Sequence[Any], Codes]:
+    def keys(self) -> tuple[Sequence[Value], Codes]:
         """Returns different values, and for every row the place of its value among them (n,)."""
 
 
@@ -90,7 +92,7 @@ class ArrayColumn:
         with np.errstate(over="ignore"):  # what is too large becomes infinite, which is an error of its own
             return self.place.finite(np.ascontiguousarray(self.values, np.float32))
 
-    def keys(self) -> tuple[Sequence[Any], Codes]:
+    def keys(self) -> tuple[Sequence[Value], Codes]:
         if self.values.ndim != 1 or self.values.dtype.kind not in "iubfU":
             raise self.place.error(f"must be whole numbers or texts (n,), got {self.values.dtype} {self.values.shape}")
         values, codes = np.unique(self.values, return_inverse=True)
@@ -125,7 +127,7 @@ class Numbering:
         self._codes.append(numbers[codes])
         self._rows += len(codes)
 
-    def _key(self, value: Any) -> Key:
+    def _key(self, value: Value) -> Key:
         if isinstance(value, float):
             if value != np.trunc(value) or not np.isfinite(value):
                 raise ValueError(f"must be a whole number or a text, got {value!r}")
@@ -143,18 +145,17 @@ class Numbering:
             whole_numbers_as_texts: the values are texts, since the file has no types; they become
                 whole numbers if all of them are written like some.
         """
-        values: list[Any] = list(self._known)
-        if whole_numbers_as_texts:
-            values = _whole(values)
+        values = _whole(list(map(str, self._known))) if whole_numbers_as_texts else self._known
         try:
-            order = sorted(range(len(values)), key=values.__getitem__)
+            ordered = sorted((value, number) for number, value in enumerate(values))
         except TypeError:
             raise Place(self.file, self.name).error("must be whole numbers or texts, got both") from None
         codes = np.concatenate([np.empty(0, np.int64), *self._codes])
-        return [values[i] for i in order], np.argsort(np.array(order, np.int64))[codes] if order else codes
+        places = np.argsort(np.array([number for _, number in ordered], np.int64))
+        return [value for value, _ in ordered], places[codes] if ordered else codes
 
 
-def _whole(texts: list[str]) -> list[Any]:
+def _whole(texts: Sequence[str]) -> Sequence[Key]:
     """Returns texts as whole numbers if all are written like 7, -1 or 7.0, and no two become one
     number; otherwise as they are."""
     try:

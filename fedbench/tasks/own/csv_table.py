@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from pyarrow import csv
 from fedbench import plain_files
 from fedbench.errors import UsageError, shown
 from fedbench.tasks.own.arrow_columns import ArrowColumn
-from fedbench.tasks.own.columns import Codes, Column, Floats, Key, Place
+from fedbench.tasks.own.columns import Codes, Column, Floats, Key, Place, Value
 from fedbench.tasks.own.limits import Limits
 from fedbench.tasks.own.tables_of_arrow import reading
 
@@ -130,7 +129,7 @@ class CellColumn:
                         f"must be a number, got '{shown(cell, 60)}'; leave it out with task.features, or make numbers of it", row
                     ) from None
 
-    def keys(self) -> tuple[Sequence[Any], Codes]:
+    def keys(self) -> tuple[Sequence[Value], Codes]:
         coded = pc.dictionary_encode(pc.utf8_trim_whitespace(self.values))
         empty = np.flatnonzero(pc.equal(coded.dictionary_decode(), "").to_numpy(zero_copy_only=False))
         if len(empty):

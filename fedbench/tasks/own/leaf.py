@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class Leaf:
             raise UsageError(f"task file {shown(path)}: has no users")
         self.names = [*first[1], USER, *([HIERARCHY] if first[2] is not None else [])]
 
-    def _users(self) -> Iterator[tuple[str, dict[str, Any], str | None]]:
+    def _users(self) -> Iterator[tuple[str, dict[str, object], str | None]]:
         """Yields the name, the data and the hierarchy of every user."""
         for file in self.files:
             where = f"task file {shown(file)}"
@@ -56,21 +55,20 @@ class Leaf:
             lacking = [name for name in names if name not in (*data, USER, HIERARCHY)]
             if lacking:
                 raise UsageError(f"task file {shown(self.path)}: user {shown(user, 60)} has no {some(lacking)}")
-            rows = {name: data[name] for name in names if name in data}
-            if (
-                not all(isinstance(column, list) for column in rows.values())
-                or len({len(column) for column in rows.values()}) > 1
-            ):
+            asked = {name: data[name] for name in names if name in data}
+            rows = {name: column for name, column in asked.items() if isinstance(column, list)}
+            sizes = {len(column) for column in rows.values()}
+            if len(rows) < len(asked) or len(sizes) > 1:
                 raise UsageError(
-                    f"task file {shown(self.path)}: user {shown(user, 60)} must have lists of one length, {some(rows)}"
+                    f"task file {shown(self.path)}: user {shown(user, 60)} must have lists of one length, {some(asked)}"
                 )
-            count = max((len(column) for column in rows.values()), default=0)
+            count = max(sizes, default=0)
             constant = {USER: user, HIERARCHY: hierarchy or ""}
             if count:
                 yield [self._column(rows.get(name, [constant.get(name)] * count), name, row) for name in names]
             row += count
 
-    def _column(self, values: list[Any], name: str, row: int) -> ArrayColumn:
+    def _column(self, values: list[object], name: str, row: int) -> ArrayColumn:
         place = Place(str(self.path), name, row)
         try:
             found = np.array(values)
@@ -82,7 +80,7 @@ class Leaf:
         return ArrayColumn(found, place)
 
 
-def _users_of(text: str) -> Iterator[tuple[str, dict[str, Any], str | None]]:
+def _users_of(text: str) -> Iterator[tuple[str, dict[str, object], str | None]]:
     """Yields the users in the text of a file. ValueError if it is none of LEAF's."""
     places = dict(_members(text, _open(text, 0)))
     if "user_data" not in places:

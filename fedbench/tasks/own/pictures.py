@@ -31,7 +31,7 @@ class Pictures:
     _mode: str = "L"
     _seen: int = 0
 
-    def decoded(self, contents: Iterable[Any], place: Place) -> Floats:
+    def decoded(self, contents: Iterable[object], place: Place) -> Floats:
         """Returns images (n, channels, height, width), value / 255. UsageError names the row of
         what is no image, or of one that differs."""
         extras.require("image", "reading images")

@@ -4,10 +4,11 @@ of their labels and owners."""
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from mmap import mmap
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -41,6 +42,20 @@ class Read:
     owners: Keys | None
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What is said of a part of a data set that was written, as values for JSON: the names of the
+    features, the shape of the examples, and the values of labels and owners. Also the parts that a
+    data set has, or the error of reading it."""
+
+    features: Sequence[str] = ()
+    shape: Sequence[int] = ()
+    keys: Sequence[Sequence[Key]] = ()
+    parts: Sequence[str] = ()
+    error: str = ""
+    message: str = ""
+
+
 def parts(path: Path) -> list[str]:
     """Returns the parts that a data set has by itself: train, and test if there is one."""
     if own_files.kind_of(path) == "archive":
@@ -50,9 +65,9 @@ def parts(path: Path) -> list[str]:
     return list(own_files.parts_of(path))
 
 
-def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> dict[str, Any]:
+def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> Answer:
     """Writes the examples of one part of a data set to a file, and then the codes of labels and
-    owners. Returns what `read_back` needs to know, as JSON values. UsageError names file, column
+    owners. Returns what `read_back` needs to know. UsageError names file, column
     and row."""
     limits = Limits(path, own_files.total_bytes(path, own_files.parts_of(path)))
     table = _opened(path, part, limits)
@@ -80,18 +95,18 @@ def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> dict[str, Any
     keys = [numbering.done(whole_numbers_as_texts=own_files.kind_of(path) in WITHOUT_TYPES) for numbering in numberings]
     for _, codes in keys:
         out.write(codes.data.cast("B"))
-    return {"features": features, "shape": (rows, *shape), "keys": [values for values, _ in keys]}
+    return Answer(features, (rows, *shape), [values for values, _ in keys])
 
 
-def read_back(about: Mapping[str, Any], content: Any) -> Read:
+def read_back(about: Answer, content: bytes | mmap) -> Read:
     """Returns what `write` wrote. The examples share the memory of `content`."""
-    shape = tuple(about["shape"])
+    shape = tuple(about.shape)
     x = np.frombuffer(content, np.float32, int(np.prod(shape, dtype=np.int64))).reshape(shape)
     at, keys = x.nbytes, []
-    for values in about["keys"]:
+    for values in about.keys:
         keys.append(Keys(values, np.frombuffer(content, np.uint8, 8 * shape[0], at).copy().view(np.int64)))
         at += 8 * shape[0]
-    return Read(tuple(about["features"]), x, keys[0], keys[1] if len(keys) > 1 else None)
+    return Read(tuple(about.features), x, keys[0], keys[1] if len(keys) > 1 else None)
 
 
 def _joined(columns: list[Floats]) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from fedbench.errors import RecordError, UsageError
 from fedbench.tasks.own.limits import Limits
@@ -13,7 +13,7 @@ from fedbench.tasks.own.tables_of_arrow import Parquet, Saved
 from fedbench.tasks.text_files import check_columns, check_text
 
 
-def write(path: Path, wanted: Sequence[str], out: BinaryIO) -> dict[str, Any]:
+def write(path: Path, wanted: Sequence[str], out: BinaryIO) -> None:
     """Writes a line [column, ..] for every part of a file, in which the last column has the labels.
     RecordError, which names file, column and row, if a column is missing or a text is none."""
     limits = Limits(path, path.stat().st_size)
@@ -32,4 +32,3 @@ def write(path: Path, wanted: Sequence[str], out: BinaryIO) -> dict[str, Any]:
             out.write(line)
     except UsageError as error:
         raise RecordError(str(error)) from None
-    return {}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 from fedbench.tasks.own.choice import Wanted
-from fedbench.tasks.own.reading import Read, read_back, write
+from fedbench.tasks.own.reading import Answer, Read, read_back, write
 
 
 def read(path: Path, part: str, wanted: Wanted) -> Read:
     out = io.BytesIO()
-    about = json.loads(json.dumps(write(path, part, wanted, out)))
+    about = Answer(**json.loads(json.dumps(asdict(write(path, part, wanted, out)))))
     return read_back(about, bytearray(out.getvalue()))

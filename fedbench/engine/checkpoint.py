@@ -28,13 +28,13 @@ from fedbench.kernels import TeacherMean
 from fedbench.results.record import METRICS
 from fedbench.results.store import write_atomically
 from fedbench.tables import ClientTable
-from fedbench.types import Message, State
+from fedbench.types import Array, Message, State
 
 FORMAT = 6
 MAGIC = f"fedbench checkpoint {FORMAT}\n".encode()
 LARGEST = 64 << 30  # bytes
 TABLES: dict[str, type[ClientTable | TeacherMean]] = {"table": ClientTable, "teacher": TeacherMean}
-Arrays = list[np.ndarray[Any, Any]]
+Arrays = list[Array]
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -8,7 +8,6 @@ import dataclasses
 import functools
 import weakref
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -110,15 +109,12 @@ class Data:
         """The task with the scenario's augmentation. If the scenario has a part `validation`, the
         examples held out replace the test set and are missing from the training set, so nothing in
         a run sees the real test set."""
-        task = self._given
-        changes: dict[str, Any] = {}
-        if not self._is_augmented(by_itself=task.augmentation is not None) and task.augmentation is not None:
-            changes["augmentation"] = None
-        if self.scenario.validation is not None:
-            changes["dataset"] = self._split[1]
-        if not changes:  # a new task would be checked, which can take a pass over its data
-            return task
-        return dataclasses.replace(task, **changes)
+        task, validation = self._given, self.scenario.validation
+        augmentation = task.augmentation if self._is_augmented(by_itself=task.augmentation is not None) else None
+        if augmentation is task.augmentation and validation is None:
+            return task  # a new one would be checked, which can take a pass over its data
+        dataset = task.dataset if validation is None else self._split[1]
+        return dataclasses.replace(task, dataset=dataset, augmentation=augmentation)
 
     @property
     def _split(self) -> tuple[Rows, Dataset]:

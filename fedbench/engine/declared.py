@@ -4,7 +4,7 @@ gradients, and the work and memory of the server."""
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def vector_bytes(vectors: float, model_bytes: int) -> int:
     return math.ceil(round(vectors * model_bytes, 6))
 
 
-def _checked(algorithm: Algorithm, method: str, kind: type[T], value: Any, whole: tuple[str, ...]) -> T:
+def _checked(algorithm: Algorithm, method: str, kind: type[T], value: object, whole: tuple[str, ...]) -> T:
     where = f"algorithm {algorithm.name}: {method}"
     if not isinstance(value, kind):
         raise UsageError(f"{where} must return {kind.__name__}({', '.join(kind._fields)}), got {quoted(value)}")

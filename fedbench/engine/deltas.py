@@ -3,20 +3,15 @@ sums one of them."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from fedbench.engine.trainers.base import Places
 from fedbench.engine.waves import Indices
 from fedbench.kernels.scheduler import Chunk
-
-Integers = npt.NDArray[np.integer[Any]]
-Matrix = npt.NDArray[np.floating[Any]]
+from fedbench.types import Integers, Vector
 
 
-def groups(values: npt.NDArray[np.integer[Any]]) -> tuple[Integers, Indices, Indices]:
+def groups(values: Integers) -> tuple[Integers, Indices, Indices]:
     """Returns the distinct values, where each is first, and for every value which of them it is.
     There is at least one; mostly all are the same."""
     if (values == values[0]).all():
@@ -28,7 +23,7 @@ class Deltas:
     """Holds a matrix (jobs, d) for every update of a chunk of which a job has run. Its rows are in
     the order in which the update consumes the jobs."""
 
-    def __init__(self, chunk: Chunk, dim: int, dtype: np.dtype[Any]) -> None:
+    def __init__(self, chunk: Chunk, dim: int, dtype: np.dtype) -> None:
         self._dim, self._dtype = dim, dtype
         self._update = chunk.consumed_by
         used = np.flatnonzero(self._update >= 0)
@@ -36,7 +31,7 @@ class Deltas:
         self._row = np.zeros(len(self._update), np.int64)
         self._row[used] = np.arange(len(used)) - np.searchsorted(updates, updates)
         self._sizes = dict(zip(*(part.tolist() for part in np.unique(updates, return_counts=True)), strict=True))
-        self._matrices: dict[int, Matrix] = {}
+        self._matrices: dict[int, Vector] = {}
 
     def places(self, jobs: Indices) -> Places:
         """Returns a row for each of these jobs (n,), which are indices into the chunk."""
@@ -46,7 +41,7 @@ class Deltas:
                 self._matrices[update] = np.empty((self._sizes[update], self._dim), self._dtype)
         return Places([self._matrices[update] for update in updates.tolist()], which, self._row[jobs])
 
-    def take(self, update: int, entries: Indices) -> Matrix:
+    def take(self, update: int, entries: Indices) -> Vector:
         """Returns a matrix (K, d) with a row for each of the update's entries (K,), all of whose
         jobs have run, and forgets the update."""
         matrix, rows = self._matrices.pop(update), self._row[entries]

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench.engine.execute import Execution
 from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
@@ -16,7 +15,7 @@ from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.results.record import METRICS
 from fedbench.scenarios.grid import Grid
 from fedbench.shards import Shards
-from fedbench.types import Vector
+from fedbench.types import Array, Vector
 
 Progress = Callable[[int, float, float | None], None]
 Metrics = dict[str, float]
@@ -169,10 +168,10 @@ class GridEvaluator:
         self._evaluate_waiting()
         return self._known[version]
 
-    def columns(self) -> dict[str, npt.NDArray[Any]]:
+    def columns(self) -> dict[str, Array]:
         """Returns the rows as columns: seconds float64, version int64, metrics float32 (NaN where a
         task has no such metric)."""
-        columns: dict[str, npt.NDArray[Any]] = {
+        columns: dict[str, Array] = {
             "seconds": np.array([row["seconds"] for row in self.rows], np.float64),
             "version": np.array([row["version"] for row in self.rows], np.int64),
         }

@@ -3,8 +3,6 @@ it in memory."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fedbench.engine import declared
@@ -48,7 +46,7 @@ def held_bytes(state: State) -> tuple[int, int]:
     return sum(map(_state_bytes, server)), sum(value.bytes for value in server if isinstance(value, TeacherMean))
 
 
-def _state_bytes(value: Any) -> int:
+def _state_bytes(value: object) -> int:
     """Returns the bytes of an array, of a list of arrays, or of the written rows of a table; 0 for
     all else."""
     if isinstance(value, np.ndarray):

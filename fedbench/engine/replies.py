@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench import kernels as k
 from fedbench.tables import ClientTable
-from fedbench.types import Job, Reply, State, Vector, Weights, Work
+from fedbench.types import Array, Job, Reply, State, Vector, Weights, Work
 
 ROUNDED = 1e-9  # a sum of weights that is 1 up to rounding is this close to 1
 
@@ -62,7 +61,7 @@ class Replies:
             row.flags.writeable = False
         return row
 
-    def sent(self, entries: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+    def sent(self, entries: npt.NDArray[np.int64]) -> dict[str, Array]:
         """Returns by name what the jobs sent, a row for every entry (K, ..)."""
         replies = [self._results[index].reply.sent for index in entries.tolist()]
         return {name: np.stack([sent[name] for sent in replies]) for name in replies[0]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +44,7 @@ class ClientSelector:
         state = State(**{name: _read_only(value) for name, value in execution.state.items()})
         return self._checked(execution.algorithm.select(state, available, self.round, tools), available)
 
-    def _checked(self, answer: Any, available: npt.NDArray[np.int32]) -> list[int]:
+    def _checked(self, answer: object, available: npt.NDArray[np.int32]) -> list[int]:
         where = f"{self.execution.algorithm.name}.select, round {self.round}"
         clients = np.asarray(answer)
         if clients.ndim != 1 or clients.size == 0 or clients.dtype.kind not in "iu":
@@ -59,7 +58,7 @@ class ClientSelector:
         return chosen
 
 
-def _read_only(value: Any) -> Any:
+def _read_only(value: object) -> object:
     if not isinstance(value, np.ndarray):
         return value
     view = value.view()

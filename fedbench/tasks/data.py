@@ -4,12 +4,12 @@ they are made."""
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError
+from fedbench.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Examples:
         """Shape of one example."""
         return self.x.shape[1:]
 
-    def subset(self, rows: npt.NDArray[np.integer[Any]] | slice) -> Examples:
+    def subset(self, rows: npt.NDArray[np.integer] | slice) -> Examples:
         """Returns the examples of the given rows, in the given order. A slice without a step shares
         memory; anything else is a copy."""
         owner = None if self.owner is None else np.ascontiguousarray(self.owner[rows])
@@ -117,7 +117,7 @@ class Dataset:
         return self.with_examples(self.train.subset(rest), self.train.subset(rows))
 
 
-def _check_array(name: str, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> None:
+def _check_array(name: str, array: Array, dtype: np.dtype) -> None:
     if not isinstance(array, np.ndarray):
         raise UsageError(f"examples: {name} must be a numpy array, got {type(array).__name__}; use np.asarray")
     if array.dtype != dtype or not array.flags.c_contiguous:

@@ -9,7 +9,7 @@ fine-tuning in papers, dropout is off in training, too, so a step draws nothing.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -21,6 +21,9 @@ from fedbench.tasks.encoder_files import require_libraries
 from fedbench.tasks.lora import adapt
 from fedbench.tasks.torch_model import Masks
 
+if TYPE_CHECKING:
+    from transformers.models.bert.modeling_bert import BertForSequenceClassification, BertLayer
+
 
 class Encoder(nn.Module):
     """Maps batches (b, tokens) of ids, or (b, 2, tokens) of ids and token types, as floats, to
@@ -29,7 +32,7 @@ class Encoder(nn.Module):
     `network` holds the parameters and the parts of a layer; this class puts them together.
     """
 
-    def __init__(self, network: Any, padding: int, heads: int) -> None:
+    def __init__(self, network: BertForSequenceClassification, padding: int, heads: int) -> None:
         super().__init__()
         self.network, self.padding, self.heads = network, padding, heads
 
@@ -50,7 +53,7 @@ class Encoder(nn.Module):
         logits: torch.Tensor = self.network.classifier(self.network.bert.pooler.activation(self.network.bert.pooler.dense(x)))
         return logits
 
-    def _attended(self, layer: Any, x: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None) -> torch.Tensor:
+    def _attended(self, layer: BertLayer, x: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None) -> torch.Tensor:
         """Returns the result of a layer's attention for its tokens x (n, d), or only for the tokens
         at the places `first`."""
         parts = layer.attention.self
@@ -67,7 +70,7 @@ class Encoder(nn.Module):
         wide = x.new_zeros(mask.numel(), x.shape[1]).index_copy(0, mask.flatten().nonzero().flatten(), x)
         return wide.view(*mask.shape, self.heads, -1).transpose(1, 2)
 
-    def _after_attention(self, layer: Any, x: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+    def _after_attention(self, layer: BertLayer, x: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
         """Returns the result of a layer from that of its attention. For every token it is two sums,
         each with a norm, and a map through a wider space between them."""
         x = layer.attention.output.LayerNorm(layer.attention.output.dense(attended) + x)

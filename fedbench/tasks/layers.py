@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from fedbench.errors import UsageError
 from fedbench.kernels.train import LayerSpec
@@ -273,7 +273,7 @@ def numbered(layers: tuple[Layer, ...], kind: Kind) -> Iterator[Tensor]:
             yield tensor._replace(name=f"{index}.{tensor.name}")
 
 
-def at_least(layer: Layer, low: int, **values: Any) -> None:
+def at_least(layer: Layer, low: int, **values: object) -> None:
     """Raises UsageError, which names layer and value, unless all values are integers >= low."""
     for name, value in values.items():
         if not isinstance(value, int) or value < low:

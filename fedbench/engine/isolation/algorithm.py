@@ -6,21 +6,24 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from types import UnionType
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench.engine.isolation.measured import Measured
-from fedbench.engine.isolation.process import Process
+from fedbench.engine.isolation.process import Answers, Process
 from fedbench.errors import PluginError, UsageError
 from fedbench.origins import Elsewhere
-from fedbench.protocols import Pullback, Tools
+from fedbench.protocols import Logits, Pullback, SelectionTools, Tools
 from fedbench.types import (
+    Array,
     Batch,
     Dispatch,
     GradientWork,
     Info,
+    Integers,
     Job,
     LocalRule,
     Message,
@@ -34,6 +37,7 @@ from fedbench.types import (
     Work,
 )
 
+K = TypeVar("K")
 MOST_PER_CLIENT = 100  # times the clients: jobs at a time, of an update, of a cohort
 MOST_ROWS = 1 << 22
 DRAWS = ("words", "uniform", "normal", "exponential", "below", "permutation")
@@ -46,30 +50,41 @@ class Isolated(Elsewhere):
 
     process: ClassVar[Process]
     measured: ClassVar[Measured]
-    defaults: ClassVar[dict[str, Any]]
+    defaults: ClassVar[dict[str, object]]
 
     @classmethod
-    def make(cls, options: dict[str, Any]) -> Self:
-        given, terms = cls._called("make", (dict, list), options)
+    def make(cls, options: Mapping[str, object]) -> Self:
+        given, terms = cls._several("make", (dict, list), options)
         algorithm = cls()
         algorithm.__dict__ |= {"given": given, "terms": frozenset(map(str, terms))}
         return algorithm
 
     @classmethod
-    def _called(cls, method: str, kinds: Any, *arguments: Any, answers: Mapping[str, Any] | None = None) -> Any:
-        """Returns what a method of the plug-in gives: a value of the kind `kinds`, or several of
-        the `kinds`. Raises PluginError if it is something else."""
+    def _called(cls, method: str, kind: type[K], *arguments: object, answers: Answers | None = None) -> K:
+        """Returns what a method of the plug-in gives. Raises PluginError if it is not of this
+        kind."""
         found = cls.process.call(method, *arguments, answers=answers)
-        if isinstance(kinds, tuple):
-            fits = isinstance(found, list) and len(found) == len(kinds) and all(map(isinstance, found, kinds))
-        else:
-            fits = isinstance(found, kinds)
-        if not fits:
-            got = [type(one).__name__ for one in found] if isinstance(found, list) else type(found).__name__
-            raise PluginError(f"algorithm {cls.name}: {method} does not give {kinds}, but {got!s:.200}")
+        if not isinstance(found, kind):
+            raise cls._unlike(method, kind, found)
         return found
 
-    def options(self) -> dict[str, Any]:
+    @classmethod
+    def _several(
+        cls, method: str, kinds: tuple[type | UnionType, ...], *arguments: object, answers: Answers | None = None
+    ) -> list[Any]:
+        """Returns the values that a method of the plug-in gives. Raises PluginError if there are
+        not as many as kinds, or if one is of another kind."""
+        found = cls.process.call(method, *arguments, answers=answers)
+        if not (isinstance(found, list) and len(found) == len(kinds) and all(map(isinstance, found, kinds))):
+            raise cls._unlike(method, kinds, found)
+        return found
+
+    @classmethod
+    def _unlike(cls, method: str, kinds: object, found: object) -> PluginError:
+        got = [type(one).__name__ for one in found] if isinstance(found, list) else type(found).__name__
+        return PluginError(f"algorithm {cls.name}: {method} does not give {kinds}, but {got!s:.200}")
+
+    def options(self) -> dict[str, object]:
         return dict(self.__dict__.get("given", self.defaults))
 
     @property
@@ -77,7 +92,7 @@ class Isolated(Elsewhere):
         return self.__dict__["terms"]  # type: ignore[no-any-return]
 
     def dispatch(self, info: Info) -> Dispatch:
-        policy: Dispatch = self._declares("dispatch", Dispatch, info)
+        policy = self._declares("dispatch", Dispatch, info)
         if policy.prelude not in (False, True, "every_round"):
             raise PluginError(
                 f"algorithm {self.name}: dispatch: prelude must be False, True or 'every_round', got {policy.prelude!r:.80}"
@@ -90,37 +105,38 @@ class Isolated(Elsewhere):
         return policy
 
     def traffic(self, info: Info) -> Traffic:
-        return self._declares("traffic", Traffic, info)  # type: ignore[no-any-return]
+        return self._declares("traffic", Traffic, info)
 
     def gradient_work(self, info: Info) -> GradientWork:
-        return self._declares("gradient_work", GradientWork, info)  # type: ignore[no-any-return]
+        return self._declares("gradient_work", GradientWork, info)
 
     def server_work(self, info: Info) -> ServerWork:
-        return self._declares("server_work", ServerWork, info)  # type: ignore[no-any-return]
+        return self._declares("server_work", ServerWork, info)
 
     def server_memory(self, info: Info) -> ServerMemory:
-        return self._declares("server_memory", ServerMemory, info)  # type: ignore[no-any-return]
+        return self._declares("server_memory", ServerMemory, info)
 
-    def _declares(self, what: str, kind: type[Any], info: Info) -> Any:
+    def _declares(self, what: str, kind: type[K], info: Info) -> K:
         """Returns what the plug-in declares. It is asked once, so that it says the same to clock,
         ledger and judge."""
-        said: dict[str, Any] = self.__dict__.setdefault("said", {})
+        said = self.__dict__.setdefault("said", {})
         if what not in said:
             said[what] = self._called("declares", kind, what, info.clients, answers=_known(info))
-        return said[what]
+        found: K = said[what]
+        return found
 
     def init(self, x0: Vector, tools: Tools) -> State:
-        x, remembers = self._called("init", (np.ndarray, bool), x0, tools.info.clients, answers=self._lent(tools, first=True))
+        x, remembers = self._several("init", (np.ndarray, bool), x0, tools.info.clients, answers=self._lent(tools, first=True))
         self.measured.updated()
         return Mirrored(self.process, x=x, **{"memory": _Rows(self.process)} if remembers else {})
 
     def broadcast(self, state: State, tools: Tools) -> Message:
-        number, x = self._called("broadcast", (int, np.ndarray | None), answers=self._lent(tools))
+        number, x = self._several("broadcast", (int, np.ndarray | None), answers=self._lent(tools))
         message = _Numbered(number, x)
         weakref.finalize(message, self.process.release, number)
         return message
 
-    def rule(self, start: Vector, **changes: Any) -> LocalRule:
+    def rule(self, start: Vector, **changes: object) -> LocalRule:
         return self.measured.rule(self._called("rule", LocalRule, start, changes))
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
@@ -129,7 +145,7 @@ class Isolated(Elsewhere):
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
         self.measured.reply(work)
         given = {"delta": work.delta, "end": work.end, "buffers": work.buffers, **work.by_products}
-        remembered, sent = self._called("reply", (np.ndarray | None, dict), _number(message), job, given, memory)
+        remembered, sent = self._several("reply", (np.ndarray | None, dict), _number(message), job, given, memory)
         return Reply(memory=remembered, **{name: np.asarray(array) for name, array in sent.items()})
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
@@ -140,13 +156,14 @@ class Isolated(Elsewhere):
 
     def entry_weights(self, batch: Batch, info: Info) -> Weights:
         lent = {**_known(info), "base_x": batch.base_x}
-        return self._called("entry_weights", np.ndarray, *_columns(batch), answers=lent)  # type: ignore[no-any-return]
+        return self._called("entry_weights", np.ndarray, *_columns(batch), answers=lent)
 
-    def select(self, state: State, available: npt.NDArray[np.int32], round: int, tools: Any) -> Any:
+    def select(self, state: State, available: npt.NDArray[np.int32], round: int, tools: SelectionTools) -> Integers:
         draws = {name: getattr(tools.random, name) for name in DRAWS}
-        return self.process.call("select", available, round, answers=_known(tools.info) | draws)
+        chosen: Integers = self.process.call("select", available, round, answers={**_known(tools.info), **draws})
+        return chosen
 
-    def _lent(self, tools: Tools, *, first: bool = False) -> dict[str, Any]:
+    def _lent(self, tools: Tools, *, first: bool = False) -> Answers:
         """Returns the answers to what the plug-in may ask of the engine's tools. `first` is what it
         asks before the first update."""
         last: list[Pullback] = []
@@ -162,12 +179,12 @@ class Isolated(Elsewhere):
                 )
             return list(tools.public_batches(version, size, steps))
 
-        def public_logits(x: Vector, rows: npt.NDArray[np.int64], training: bool) -> Any:
+        def public_logits(x: Vector, rows: npt.NDArray[np.int64], training: bool) -> Logits:
             logits, pull = tools.public_logits(x, rows, training=training)
             last[:] = [self.measured.own.pulled(pull, len(rows))]
             return logits
 
-        def pullback(dlogits: npt.NDArray[Any]) -> Vector:
+        def pullback(dlogits: Logits) -> Vector:
             return last[0](dlogits)
 
         return {
@@ -189,7 +206,7 @@ class Mirrored(State):
 
     __slots__ = ("process",)
 
-    def __init__(self, process: Process, **fields: Any) -> None:
+    def __init__(self, process: Process, **fields: object) -> None:
         super().__init__(**fields)
         object.__setattr__(self, "process", process)
 
@@ -227,11 +244,11 @@ def _number(message: Message) -> int:
     return message.number  # type: ignore[no-any-return]
 
 
-def _known(info: Info) -> dict[str, Any]:
+def _known(info: Info) -> Answers:
     """Returns the answers to what the plug-in may ask of the clients."""
     names = ("n", "step_seconds", "job_seconds", "public_shape")
     return {name: functools.partial(getattr, info, name) for name in names}
 
 
-def _columns(batch: Batch) -> tuple[dict[str, Any], int, dict[str, Any]]:
+def _columns(batch: Batch) -> tuple[dict[str, Array], int, dict[str, Array]]:
     return {name: getattr(batch, name) for name in COLUMNS}, batch.version, dict(batch.sent)

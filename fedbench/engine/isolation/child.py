@@ -21,8 +21,11 @@ from typing import TYPE_CHECKING, Any
 from fedbench.engine.isolation import confine
 
 if TYPE_CHECKING:
-    from fedbench.protocols import Algorithm
-    from fedbench.types import Batch, Info, Message, State
+    import numpy as np
+    import numpy.typing as npt
+
+    from fedbench.protocols import Algorithm, Logits, Pullback, RowIndices
+    from fedbench.types import Array, Batch, Info, Job, LocalRule, Message, State, Vector, Weights
 
 SYSTEM = ("/usr/lib", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/urandom")
 
@@ -49,7 +52,7 @@ def main() -> None:
             answer = {"done": getattr(served, name)(*arguments)}
             wire.send(channel, answer)
         except BaseException as error:  # a stranger's code may raise anything
-            refused = any(isinstance(one, PermissionError | wire.UnsendableError) for one in _causes(error))
+            refused = any(isinstance(one, PermissionError) for one in _causes(error))
             wire.send(channel, {"failed": _described(error), "confined": refused})
 
 
@@ -74,7 +77,7 @@ class _Readable:
     def __init__(self, place: Path) -> None:
         self._place = place
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if path is not None or name != self._place.stem:
             return None
         if self._place.suffix:
@@ -91,7 +94,7 @@ class Served:
         self._messages: dict[int, Message] = {}
         self._next = 0
 
-    def _ask(self, name: str, *arguments: Any) -> Any:
+    def _ask(self, name: str, *arguments: object) -> Any:
         """Returns the other side's answer to a question of the algorithm."""
         from fedbench.engine.isolation import wire
         from fedbench.errors import UsageError
@@ -104,7 +107,7 @@ class Served:
 
     # ---- the class and its options ----
 
-    def load(self, place: str, path: list[str]) -> dict[str, Any]:
+    def load(self, place: str, path: list[str]) -> dict[str, object]:
         """Imports the class that `file.py:Class` or `package.module:Class` names, with the import
         path of the other side, and returns what it declares."""
         from fedbench import origins
@@ -128,14 +131,14 @@ class Served:
             "defaults": self._class().options(),
         }
 
-    def make(self, options: dict[str, Any]) -> list[Any]:
+    def make(self, options: dict[str, object]) -> list[object]:
         """Returns the options with their defaults, and the terms of the local rule."""
         self._algorithm: Algorithm = self._class.make(options)
         return [self._algorithm.options(), sorted(self._algorithm.rule_terms)]
 
     # ---- what it declares ----
 
-    def declares(self, what: str, clients: int) -> Any:
+    def declares(self, what: str, clients: int) -> object:
         """Returns what `dispatch`, `traffic`, `gradient_work`, `server_work` or `server_memory`
         returns."""
         return getattr(self._algorithm, what)(self._info(clients))
@@ -158,13 +161,13 @@ class Served:
 
     # ---- the server ----
 
-    def init(self, x0: Any, clients: int) -> list[Any]:
+    def init(self, x0: Vector, clients: int) -> list[object]:
         """Returns the model, and whether clients remember a vector."""
         self._clients = clients
         self._state: State = self._algorithm.init(x0, _Tools(self))
         return [self._state.x, "memory" in self._state]
 
-    def broadcast(self) -> list[Any]:
+    def broadcast(self) -> list[object]:
         """Returns the number of a new message, and its model if it has one."""
         message = self._algorithm.broadcast(self._state, _Tools(self)).frozen()
         self._next += 1
@@ -176,7 +179,7 @@ class Served:
         for number in numbers:
             self._messages.pop(number, None)
 
-    def step(self, columns: dict[str, Any], version: int, sent: dict[str, Any], writes_memory: bool) -> Any:
+    def step(self, columns: dict[str, Array], version: int, sent: dict[str, Array], writes_memory: bool) -> object:
         """Makes an update of a Batch, whose arrays are in `columns`, and returns the new model."""
         import numpy as np
 
@@ -189,10 +192,10 @@ class Served:
             self._state.memory.writeable = True
         return self._state.x
 
-    def entry_weights(self, columns: dict[str, Any], version: int, sent: dict[str, Any]) -> Any:
+    def entry_weights(self, columns: dict[str, Array], version: int, sent: dict[str, Array]) -> Weights:
         return self._algorithm.entry_weights(self._batch(columns, version, sent), self._info(self._clients))
 
-    def _batch(self, columns: dict[str, Any], version: int, sent: dict[str, Any]) -> Batch:
+    def _batch(self, columns: dict[str, Array], version: int, sent: dict[str, Array]) -> Batch:
         from fedbench.types import Batch
 
         return Batch(**columns, version=version, sent=sent, base_x=lambda i: self._ask("base_x", i))
@@ -206,25 +209,25 @@ class Served:
 
         return list(held_bytes(self._state))
 
-    def select(self, available: Any, round: int) -> Any:
+    def select(self, available: npt.NDArray[np.int32], round: int) -> object:
         return self._algorithm.select(self._state, available, round, _SelectionTools(self))
 
     # ---- the clients ----
 
-    def row(self, client: int) -> Any:
+    def row(self, client: int) -> object:
         return self._state.memory[client]
 
-    def remember(self, client: int, row: Any) -> None:
+    def remember(self, client: int, row: Vector) -> None:
         """Writes what a client remembers."""
         self._state.memory[client] = row
 
-    def rule(self, start: Any, changes: dict[str, Any]) -> Any:
+    def rule(self, start: Vector, changes: dict[str, object]) -> LocalRule:
         return self._algorithm.rule(start, **changes)
 
-    def local(self, message: int, job: Any, memory: Any) -> Any:
+    def local(self, message: int, job: Job, memory: Vector) -> LocalRule:
         return self._algorithm.local(self._messages[message], job, memory)
 
-    def reply(self, message: int, job: Any, work: dict[str, Any], memory: Any) -> list[Any]:
+    def reply(self, message: int, job: Job, work: dict[str, Any], memory: Vector) -> list[object]:
         from fedbench.types import Work
 
         found = self._algorithm.reply(self._messages[message], job, Work(**work), memory)
@@ -241,7 +244,7 @@ class _Tools:
     def info(self) -> Info:
         return self._served._info(self._served._clients)
 
-    def gradients(self, clients: Iterable[int], x: Any) -> Iterator[Any]:
+    def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
         for client in clients:
             yield self._served._ask("gradient", int(client), x)
 
@@ -249,10 +252,10 @@ class _Tools:
     def public_shape(self) -> tuple[int, int]:
         return tuple(self._served._ask("public_shape"))
 
-    def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[Any]:
+    def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[RowIndices]:
         return iter(self._served._ask("public_batches", version, size, steps))
 
-    def public_logits(self, x: Any, rows: Any, *, training: bool = False) -> tuple[Any, Callable[[Any], Any]]:
+    def public_logits(self, x: Vector, rows: RowIndices, *, training: bool = False) -> tuple[Logits, Pullback]:
         logits = self._served._ask("public_logits", x, rows, training)
         return logits, lambda dlogits: self._served._ask("pullback", dlogits)
 

@@ -92,7 +92,7 @@ def _package(file: Path, module: str) -> Path:
     return file.parents[depth - 1] if depth else file
 
 
-def _class(process: Process, name: str, declared: Any, origin: Mapping[str, str]) -> type[Isolated]:
+def _class(process: Process, name: str, declared: dict[str, Any], origin: Mapping[str, str]) -> type[Isolated]:
     """Returns the class with what the plug-in declares, after checking it."""
     try:
         facts = {**NOTHING, **declared}

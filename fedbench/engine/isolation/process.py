@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ LONGEST = 2000  # characters of a message
 PASSED_ON = re.compile(r"PATH|LANG|LC_\w+|(OMP|OPENBLAS|MKL)_\w+|FEDBENCH_ISA")
 """The variables of the environment that the other process gets: none holds a secret, and numpy has
 as many threads there as here."""
+
+Answers = Mapping[str, Callable[..., object]]
+"""What a plug-in may ask for, by name."""
 
 
 class ConfinedError(UsageError):
@@ -60,13 +63,13 @@ class Process:
         """Lets the plug-in forget a message, before its next call."""
         self._released.append(message)
 
-    def _received(self, until: float) -> Any:
+    def _received(self, until: float) -> object:
         try:
             return wire.receive(self._channel, until)
         except wire.WireError as error:
             raise PluginError(f"algorithm {self.name}: its process gave no answer that can be read: {error}") from None
 
-    def call(self, method: str, *arguments: Any, answers: Mapping[str, Any] | None = None) -> Any:
+    def call(self, method: str, *arguments: object, answers: Answers | None = None) -> Any:
         """Returns what a method of the plug-in gives. Raises PluginError if it fails, ends, takes
         too long, or gives what no method gives."""
         if self._released:
@@ -86,17 +89,17 @@ class Process:
             raise kind(f"algorithm {self.name}: {method}: {what}", *code)
         return answer["done"]
 
-    def _mapping(self, answer: Any) -> dict[str, Any]:
+    def _mapping(self, answer: object) -> dict[str, Any]:
         if not isinstance(answer, dict):
             raise PluginError(f"algorithm {self.name}: its process gave no answer that can be read: {type(answer).__name__}")
         return answer
 
     @staticmethod
-    def _answer(answers: Any, name: str, asked: Sequence[Any]) -> dict[str, Any]:
-        if answers is None:
+    def _answer(answered: Callable[..., object] | None, name: str, asked: Sequence[object]) -> dict[str, object]:
+        if answered is None:
             return {"refused": f"there is no {name} to be asked for here"}
         try:
-            return {"answer": answers(*asked)}
+            return {"answer": answered(*asked)}
         except (FedbenchError, RuntimeError, ValueError, TypeError, IndexError) as error:
             return {"refused": str(error)}
 

@@ -18,6 +18,8 @@ import numpy as np
 from numpy import asarray, ascontiguousarray, dtype, empty, uint8
 
 from fedbench import types
+from fedbench.strict_json import Json
+from fedbench.types import Array
 
 HEAD = struct.Struct(">QQ")
 LARGEST_JSON, LARGEST_ARRAYS = 16 << 20, 1 << 30  # bytes
@@ -37,28 +39,23 @@ DTYPES = {
     "float32",
     "float64",
 }
-KINDS: dict[str, Any] = {
+KINDS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(types.Rounds, types.Stream, types.Broadcast, types.Mailbox, types.Poll, types.Turns),
         *(types.Traffic, types.GradientWork, types.ServerWork, types.ServerMemory, types.LocalRule, types.Job),
     )
 }
-Arrays = list[np.ndarray[Any, Any]]
 
 
 class WireError(Exception):
     """The other side sent what is no message, or nothing any more."""
 
 
-class UnsendableError(TypeError):
-    """A value has a kind that messages do not have."""
-
-
-def send(channel: socket.socket, value: Any) -> None:
-    """Sends a value. UnsendableError if it holds anything but arrays, the KINDS, numbers, text,
+def send(channel: socket.socket, value: object) -> None:
+    """Sends a value. TypeError if it holds anything but arrays, the KINDS, numbers, text,
     None, and lists, tuples and dicts of them."""
-    arrays: Arrays = []
+    arrays: list[Array] = []
     tree = _packed(value, arrays)
     outlines = [[array.dtype.name, list(array.shape)] for array in arrays]
     text = dumps([tree, outlines]).encode()
@@ -86,7 +83,7 @@ def receive(channel: socket.socket, until: float | None = None) -> Any:
         raise WireError(f"{type(error).__name__}: {error}") from None
 
 
-def _array(channel: socket.socket, kind: str, shape: list[int], until: float | None) -> np.ndarray[Any, Any]:
+def _array(channel: socket.socket, kind: str, shape: list[int], until: float | None) -> Array:
     array = empty(shape, kind)
     _fill(channel, array.reshape(-1).view(uint8).data, until)
     return array
@@ -113,7 +110,7 @@ def _fill(channel: socket.socket, place: memoryview, until: float | None) -> Non
         place = place[count:]
 
 
-def _packed(value: Any, arrays: Arrays) -> Any:
+def _packed(value: object, arrays: list[Array]) -> Json:
     if isinstance(value, np.ndarray | np.generic) and value.dtype.name in DTYPES:
         arrays.append(asarray(value).astype(value.dtype.newbyteorder("="), copy=False))
         return {"array" if isinstance(value, np.ndarray) else "scalar": len(arrays) - 1}
@@ -132,7 +129,7 @@ def _packed(value: Any, arrays: Arrays) -> Any:
     )
 
 
-def _unpacked(tree: Any, arrays: Arrays) -> Any:
+def _unpacked(tree: Any, arrays: list[Array]) -> Any:
     if not isinstance(tree, dict):
         if not (tree is None or isinstance(tree, bool | int | float | str)):
             raise TypeError(f"expected a number or text, got {type(tree).__name__}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from fedbench.foreign import described
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.tasks.task import Task
-from fedbench.types import Job, LocalRule, Vector, Want, Work
+from fedbench.types import Array, Job, LocalRule, Vector, Want, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Places(NamedTuple):
     """The rows into which jobs write their progress: job j writes to row `row[j]` of
     `matrices[matrix[j]]` (jobs, d)."""
 
-    matrices: Sequence[npt.NDArray[Any]]
+    matrices: Sequence[Array]
     matrix: npt.NDArray[np.int64]
     row: npt.NDArray[np.int64]
 
@@ -71,14 +71,14 @@ class Workload:
     shards: Sequence[RowIndices]
     batch_size: int
     seed: int
-    public: npt.NDArray[Any] | None = None
+    public: Array | None = None
 
     @property
     def public_shape(self) -> tuple[int, int]:
         return len(self.public_features), self.task.dataset.classes
 
     @property
-    def public_features(self) -> npt.NDArray[Any]:
+    def public_features(self) -> Array:
         """The public features. Raises UsageError if there are none."""
         if self.public is None:
             raise no_public_data()
@@ -93,7 +93,7 @@ class Backend(Protocol):
     name: str
     device: str
     """The kind of device that it computes on: cpu or cuda."""
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     dim: int
     seed: int
 
@@ -193,7 +193,7 @@ _WANTS = frozenset(typing.get_args(Want))
 _NUMBERS = (float, int, np.floating, np.integer)
 
 
-def checked_rule(rule: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> LocalRule:
+def checked_rule(rule: object, dtype: np.dtype, shape: tuple[int, ...]) -> LocalRule:
     """Returns the rule if it fits a model of this dtype and shape (d,). Raises TypeError or
     ValueError, naming the field, if it does not."""
     if not isinstance(rule, LocalRule):

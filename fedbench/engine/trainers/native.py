@@ -11,10 +11,8 @@ import dataclasses
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench.engine.trainers.base import (
     SERVER,
@@ -35,7 +33,7 @@ from fedbench.shards import Shards
 from fedbench.tasks.data import Examples
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
-from fedbench.types import Job, LocalRule, Vector, Work
+from fedbench.types import Array, Job, LocalRule, Vector, Work
 
 MODELS_AT_A_TIME, MODELS_BYTES = 8, 256 << 10
 """How many models are evaluated in one pass over the examples, which costs less as long as the
@@ -128,7 +126,7 @@ class NativeTrainer:
 
     def _work(self, assignment: Assignment, job: LocalJob) -> Work:
         names = ("first_gradient", "mean_gradient", "full_gradient")
-        by_products: dict[str, npt.NDArray[Any]] = {n: value for n in names if (value := getattr(job, n)) is not None}
+        by_products: dict[str, Array] = {n: value for n in names if (value := getattr(job, n)) is not None}
         seconds = 0.0
         if "public_logits" in assignment.rule.wants:
             begin = time.perf_counter()

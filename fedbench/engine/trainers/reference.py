@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from fedbench.engine.trainers.base import Assignment, Stage, no_public_data
 from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
 from fedbench.protocols import Logits, Objective, PublicObjective, Pullback, RowIndices
-from fedbench.types import Job, LocalRule, Vector, Work
+from fedbench.types import Array, Job, LocalRule, Vector, Work
 
 ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 
@@ -84,7 +83,7 @@ class ReferenceTrainer:
 
     # ---- public data ----
 
-    def _public(self) -> tuple[PublicObjective, npt.NDArray[Any]]:
+    def _public(self) -> tuple[PublicObjective, Array]:
         """Returns the objective and its public features (P, D). Raises UsageError if it has
         none."""
         if not isinstance(self.objective, PublicObjective) or self.objective.public is None:

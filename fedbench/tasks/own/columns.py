@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError, shown
+from fedbench.types import Array
 
 Floats = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.int64]
@@ -78,7 +79,7 @@ class Place:
 class ArrayColumn:
     """A column that is a numpy array (n, ..)."""
 
-    values: npt.NDArray[Any]
+    values: Array
     place: Place
 
     def __len__(self) -> int:

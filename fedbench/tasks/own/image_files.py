@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import pyarrow as pa
 
@@ -29,7 +29,11 @@ from fedbench.tasks.own.pictures import LARGEST_IMAGE, Pictures
 IMAGE, LABEL = "image", "label"
 ROWS = 500  # images that are decoded at a time
 PIECE = 1 << 20  # bytes that are unpacked at a time
-UNPACKERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".tgz": gzip.open}
+UNPACKERS: dict[str, Callable[[IO[bytes]], lzma.LZMAFile | gzip.GzipFile]] = {
+    ".xz": lzma.open,
+    ".gz": gzip.open,
+    ".tgz": gzip.open,
+}
 Contents = Callable[[str], bytes]
 
 

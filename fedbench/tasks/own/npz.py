@@ -9,15 +9,15 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench import plain_files
 from fedbench.errors import UsageError, one_line, shown
 from fedbench.tasks.own.columns import ArrayColumn, Key, Place
 from fedbench.tasks.own.limits import Limits
+from fedbench.types import Array
 
 MOST_ARRAYS = 10_000
 LONGEST_ENTRY = 500  # bytes in the list of arrays
@@ -91,7 +91,7 @@ class _Member:
             raise Place(self.file, name).error("holds Python objects, which are not read; save it as numbers or texts")
         self._shape = shape or (1,)
         self.length, self.bytes = self._shape[0], math.prod(self._shape) * self._dtype.itemsize
-        self._all: npt.NDArray[Any] | None = None
+        self._all: Array | None = None
 
     def rows(self, begin: int, count: int) -> ArrayColumn:
         count = min(count, self.length - begin)
@@ -101,7 +101,7 @@ class _Member:
             return ArrayColumn(self._all[begin : begin + count], Place(self.file, self.name, begin))
         return ArrayColumn(self._read((count, *self._shape[1:])), Place(self.file, self.name, begin))
 
-    def _read(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    def _read(self, shape: tuple[int, ...]) -> Array:
         wanted = math.prod(shape) * self._dtype.itemsize
         content = self._from.read(wanted)
         if len(content) != wanted:
@@ -109,7 +109,7 @@ class _Member:
         return np.frombuffer(content, self._dtype).reshape(shape)
 
 
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     version = np.lib.format.read_magic(file)
     read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
     if read is None:

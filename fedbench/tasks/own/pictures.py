@@ -6,7 +6,6 @@ import io
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from fedbench import extras
 from fedbench.errors import UsageError, one_line, shown
 from fedbench.tasks.own.columns import Floats, Place
 from fedbench.tasks.own.limits import Limits
+from fedbench.types import Array
 
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 GREY, COLOUR = {"1", "L", "LA"}, {"P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr"}
@@ -31,7 +31,7 @@ class Pictures:
     _mode: str = "L"
     _seen: int = 0
 
-    def decoded(self, contents: Iterable[object], place: Place) -> Floats:
+    def decoded(self, contents: Iterable[bytes], place: Place) -> Floats:
         """Returns images (n, channels, height, width), value / 255. UsageError names the row of
         what is no image, or of one that differs."""
         extras.require("image", "reading images")
@@ -54,7 +54,7 @@ class Pictures:
             else np.empty((0, 1, 1, 1), np.float32)
         )
 
-    def _one(self, content: Any) -> Any:
+    def _one(self, content: bytes) -> Array:
         import PIL.Image
 
         if len(content) > LARGEST_IMAGE:

@@ -7,7 +7,6 @@ import contextlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -119,7 +118,7 @@ class Saved(_OfArrow):
             super().__init__(path, first.schema, limits)
 
     @contextlib.contextmanager
-    def _stream(self, path: Path, file: Path) -> Iterator[Any]:
+    def _stream(self, path: Path, file: Path) -> Iterator[pa.ipc.RecordBatchStreamReader]:
         with plain_files.opened(file, "task file") as plain, reading(path, "a stream of Arrow"):
             yield pa.ipc.open_stream(plain)
 
@@ -145,15 +144,13 @@ def _index_of_pandas(schema: pa.Schema) -> set[str]:
 
 def _class_labels(schema: pa.Schema) -> list[str]:
     """Returns the columns of the type ClassLabel of `datasets`, in which -1 stands for no label."""
-    about = _metadata(schema, b"huggingface")
-    try:
-        features = about["info"]["features"].items()
-        return [name for name, kind in features if isinstance(kind, dict) and kind.get("_type") == "ClassLabel"]
-    except (KeyError, TypeError, AttributeError):
-        return []
+    match _metadata(schema, b"huggingface"):
+        case {"info": {"features": dict(features)}}:
+            return [name for name, kind in features.items() if isinstance(kind, dict) and kind.get("_type") == "ClassLabel"]
+    return []
 
 
-def _metadata(schema: pa.Schema, key: bytes) -> Any:
+def _metadata(schema: pa.Schema, key: bytes) -> object:
     """Returns what another library wrote about the columns; None if that is not what it writes."""
     try:
         return json.loads((schema.metadata or {}).get(key, b"null"))

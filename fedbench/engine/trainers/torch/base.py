@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,10 @@ from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.shards import Shards
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.torch_model import is_faster_channels_last
-from fedbench.types import Job, Vector, Work
+from fedbench.types import Array, Job, Vector, Work
 
+T = TypeVar("T")
+R = TypeVar("R")
 EVALUATION_BATCH = 500
 ENCODER_BATCH = 50
 """How many examples go through an encoder at a time, in evaluation and for full gradients: the
@@ -54,9 +56,9 @@ class TorchTask:
         is_encoder = isinstance(task.model, EncoderModel)
         self.part = ENCODER_BATCH if is_encoder else EVALUATION_BATCH
         channels_last = not is_encoder and self.channels_last_where_faster and is_faster_channels_last(task.layered)
-        self._layout: dict[str, Any] = {"channels_last": channels_last, "dtype": self.real, "device": self.at}
-        self.x, self.y = Features(train.x, **self._layout), tensor(train.y).to(self.at)
-        self.test_x, self.test_y = Features(test.x, **self._layout), tensor(test.y).to(self.at)
+        self._featured = functools.partial(Features, channels_last=channels_last, dtype=self.real, device=self.at)
+        self.x, self.y = self._featured(train.x), tensor(train.y).to(self.at)
+        self.test_x, self.test_y = self._featured(test.x), tensor(test.y).to(self.at)
         self.sample = torch.from_numpy(train_loss_sample(seed, len(train))).to(self.at)
         self._replicas: queue.SimpleQueue[Replica] = queue.SimpleQueue()
         for _ in range(workers):
@@ -74,11 +76,11 @@ class TorchTask:
         finally:
             self._replicas.put(replica)
 
-    def _map(self, function: Callable[[Replica, Any], Any], items: Iterable[Any]) -> list[Any]:
+    def _map(self, function: Callable[[Replica, T], R], items: Iterable[T]) -> list[R]:
         """Applies the function to the items, on all workers, and returns the results in the order
         of the items."""
 
-        def with_replica(item: Any) -> Any:
+        def with_replica(item: T) -> R:
             with self._borrowed() as replica:
                 return function(replica, item)
 
@@ -120,7 +122,7 @@ class TorchTask:
         return self.x.rows(rows) if how is None or changes is None else self.x.augmented(rows, how, changes)
 
     def _work(
-        self, replica: Replica, assignment: Assignment, end: Vector, end_buffers: Vector, by_products: dict[str, npt.NDArray[Any]]
+        self, replica: Replica, assignment: Assignment, end: Vector, end_buffers: Vector, by_products: dict[str, Array]
     ) -> Work:
         """Returns the Work of a job that has come to `end`, with what its rule wants beyond the
         gradients of its steps."""
@@ -160,7 +162,7 @@ class TorchTask:
 
     @functools.cached_property
     def _public_features(self) -> Features:
-        return Features(self.workload.public_features, **self._layout)
+        return self._featured(self.workload.public_features)
 
     def _end_logits(self, replica: Replica, end: Vector, buffers: Vector) -> Logits:
         """Returns the logits (P, C) of all public rows under a job's end model, computed as in

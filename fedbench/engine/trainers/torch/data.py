@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from fedbench.tasks.augment import CropAndFlip
+from fedbench.types import Array
 
 
-def tensor(array: npt.NDArray[Any]) -> torch.Tensor:
+def tensor(array: Array) -> torch.Tensor:
     """Returns a tensor over the array, or over a copy if the array is read-only, since torch has no
     read-only memory. Nothing here writes into it."""
     return torch.from_numpy(array) if array.flags.writeable else torch.tensor(array)
 
 
-def load(into: torch.Tensor, values: npt.NDArray[Any]) -> None:
+def load(into: torch.Tensor, values: Array) -> None:
     """Copies values into a tensor of their shape, on any device."""
     if into.device.type == "cpu":
         into.numpy()[:] = values
@@ -26,7 +26,7 @@ def load(into: torch.Tensor, values: npt.NDArray[Any]) -> None:
         into.copy_(tensor(values))
 
 
-def host(values: torch.Tensor) -> npt.NDArray[Any]:
+def host(values: torch.Tensor) -> Array:
     """Returns a new array with the values of a tensor of any device."""
     return values.to("cpu", copy=True).numpy()
 

@@ -8,9 +8,6 @@ the number of workers changes no bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy.typing as npt
 
 from fedbench.engine.trainers.base import Assignment, Stage
 from fedbench.engine.trainers.torch.base import TorchTask
@@ -18,7 +15,7 @@ from fedbench.engine.trainers.torch.data import host
 from fedbench.engine.trainers.torch.replica import Replica
 from fedbench.engine.trainers.torch.rule import Direction, is_plain
 from fedbench.kernels.random import Purpose, RandomStream
-from fedbench.types import Work
+from fedbench.types import Array, Work
 
 
 class TorchTrainer(TorchTask):
@@ -38,7 +35,7 @@ class TorchTrainer(TorchTask):
         replica.load(rule.start, assignment.buffers)
         replica.module.set_masks(RandomStream(self.seed, Purpose.dropout, job.client, job.k))
         replica.module.train()
-        by_products: dict[str, npt.NDArray[Any]] = {}
+        by_products: dict[str, Array] = {}
         if is_plain(rule):
             for features, labels in self._batches(job):
                 replica.descend(features, labels, rule.lr, rule.weight_decay)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from types import EllipsisType
+from typing import Protocol, TypeVarTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from fedbench.errors import UsageError
-from fedbench.types import LocalRule
+from fedbench.types import Array, LocalRule
 
+Batch = TypeVarTuple("Batch")
 ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 
 
@@ -22,7 +23,7 @@ def is_plain(rule: LocalRule) -> bool:
     return not {"first_gradient", "mean_gradient"}.intersection(rule.wants)
 
 
-class Differentiable(Protocol):
+class Differentiable(Protocol[*Batch]):
     """A model, or several stacked, whose parameters `flat` (.., d) and `buffers` (.., m) change in
     place."""
 
@@ -32,7 +33,7 @@ class Differentiable(Protocol):
     @property
     def buffers(self) -> torch.Tensor: ...
 
-    def backward(self, *batch: Any) -> torch.Tensor:
+    def backward(self, *batch: *Batch) -> torch.Tensor:
         """Returns the gradient (.., d) on a batch, valid until the next call. The buffers change as
         in a step of training."""
         ...
@@ -58,7 +59,7 @@ class Direction:
         self.first: torch.Tensor | None = None
         self.total: torch.Tensor | None = None
 
-    def gradient(self, model: Differentiable, *batch: Any) -> torch.Tensor:
+    def gradient(self, model: Differentiable[*Batch], *batch: *Batch) -> torch.Tensor:
         """Returns h = g(y) - g(anchor) + weight_decay * y on one mini-batch, valid until the next
         call. The buffers are those that the forward at y leaves."""
         rule, y, h = self.rule, model.flat, model.backward(*batch)
@@ -111,10 +112,10 @@ class Direction:
         direction = torch.div(u, 1 - ADAM_BETA1**self.count, out=first).div_(scale)
         return direction.add_(torch.mul(y, self.rule.weight_decay, out=second))
 
-    def by_products(self, steps: int, lane: Any = ...) -> dict[str, npt.NDArray[Any]]:
+    def by_products(self, steps: int, lane: int | EllipsisType = ...) -> dict[str, Array]:
         """Returns the gradients (d,) that the rule wants, after so many steps. If they are stacked,
         `lane` says of which job."""
-        wanted: dict[str, npt.NDArray[Any]] = {}
+        wanted: dict[str, Array] = {}
         for name, value, count in (("first_gradient", self.first, 1), ("mean_gradient", self.total, steps)):
             if name in self.rule.wants:
                 wanted[name] = np.zeros_like(self.rule.start[lane]) if value is None else (value[lane] / count).cpu().numpy()

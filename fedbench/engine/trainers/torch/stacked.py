@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +24,7 @@ from fedbench.engine.trainers.torch.rule import Direction
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.layers import BatchNorm2d, Dropout, in_order
 from fedbench.tasks.torch_model import dropout_mask, mask_shape
-from fedbench.types import Job, LocalRule, Work
+from fedbench.types import Array, Job, LocalRule, Work
 
 LANES = 16
 VECTORS = ("start", "correction", "anchor")
@@ -75,11 +74,12 @@ class StackedTrainer(TorchTask):
         """Trains at most as many jobs as there are lanes. Their rules have one form."""
         lanes, rule = self.lanes, block[0].rule
         vectors = [name for name in VECTORS if getattr(rule, name) is not None]
-        stacked: dict[str, Any] = {name: self._stack(block, f"rule.{name}", lanes.flat) for name in vectors}
+        stacked = {name: self._stack(block, f"rule.{name}", lanes.flat) for name in vectors}
         load(lanes.flat, stacked["start"])
+        rule = replace(rule, start=stacked["start"], correction=stacked.get("correction"), anchor=stacked.get("anchor"))
         load(lanes.buffers, self._stack(block, "buffers", lanes.buffers))
         with Stage(block[0].job, f"local training side by side with {len(block) - 1} other jobs"):
-            return self._descend(block, replace(rule, **stacked), self._schedule([assignment.job for assignment in block]))
+            return self._descend(block, rule, self._schedule([assignment.job for assignment in block]))
 
     def _descend(self, block: list[Assignment], rule: LocalRule, schedule: Schedule) -> list[Work]:
         """Makes all steps of all lanes. The result of a job is taken after its last step; then its
@@ -101,7 +101,7 @@ class StackedTrainer(TorchTask):
         with self._borrowed() as replica:
             return self._work(replica, assignment, end, end_buffers, by_products)
 
-    def _stack(self, block: list[Assignment], field: str, like: torch.Tensor) -> npt.NDArray[Any]:
+    def _stack(self, block: list[Assignment], field: str, like: torch.Tensor) -> Array:
         """Returns a vector of every job, one a lane, in the shape of `like`, with zeros in lanes
         without a job."""
         stack = np.zeros(like.shape, self.dtype)
@@ -185,7 +185,7 @@ class Schedule:
 def _blocks(wave: Sequence[Assignment], lanes: int) -> Iterator[list[int]]:
     """Yields the indices of jobs that go side by side: with rules of one form, and about as many
     steps."""
-    forms: defaultdict[Any, list[int]] = defaultdict(list)
+    forms: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for index, assignment in enumerate(wave):
         forms[_form(assignment.rule)].append(index)
     for indices in forms.values():
@@ -193,6 +193,6 @@ def _blocks(wave: Sequence[Assignment], lanes: int) -> Iterator[list[int]]:
         yield from (indices[begin : begin + lanes] for begin in range(0, len(indices), lanes))
 
 
-def _form(rule: LocalRule) -> tuple[Any, ...]:
+def _form(rule: LocalRule) -> tuple[object, ...]:
     """Returns the scalars of a rule, and which vectors it has."""
     return tuple(value is None if name in VECTORS else value for name, value in vars(rule).items())

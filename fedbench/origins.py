@@ -63,18 +63,18 @@ def from_file(selector: str, sha256: str | None = None) -> type[Algorithm]:
     module = _run(file, selector, sha256)
     name = match["name"] or _only_algorithm(module, file)
     if not hasattr(module, name):
-        raise UsageError(f"algorithm {selector}: {file.name} has no class {name!r}{nearest(name, _own_classes(module))}")
+        raise UsageError(f"algorithm {selector}: {file.name} has no class {name!r}{nearest(name, own_classes(module))}")
     return _checked(getattr(module, name), selector)
 
 
-def _own_classes(module: ModuleType) -> dict[str, type]:
+def own_classes(module: ModuleType) -> dict[str, type]:
     """Returns the classes that a module defines itself."""
     return {key: value for key, value in vars(module).items() if isinstance(value, type) and value.__module__ == module.__name__}
 
 
 def _only_algorithm(module: ModuleType, file: Path) -> str:
     """Returns the name of the algorithm in a user's file. UsageError unless there is just one."""
-    found = [key for key, cls in _own_classes(module).items() if issubclass(cls, Algorithm) and not key.startswith("_")]
+    found = [key for key, cls in own_classes(module).items() if issubclass(cls, Algorithm) and not key.startswith("_")]
     if len(found) != 1:
         has = f"it has {len(found)}: {', '.join(found)}" if found else "it has no class that extends fedbench.Algorithm"
         raise UsageError(

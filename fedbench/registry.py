@@ -88,14 +88,14 @@ def _algorithm_in(module: ModuleType) -> type[Algorithm]:
     """Returns the algorithm that the module of a built-in algorithm is named after. UsageError
     unless it has one."""
     name = module.__name__.rpartition(".")[2]
-    own = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
-    named = {cls.__name__: cls.name for cls in own if issubclass(cls, Algorithm)}
-    if list(named.values()).count(name) != 1:
-        got = ", ".join(f"{cls} with {one!r}" for cls, one in named.items()) or "no algorithm"
+    own = {key: cls for key, cls in origins.own_classes(module).items() if issubclass(cls, Algorithm)}
+    found = [cls for cls in own.values() if cls.name == name]
+    if len(found) != 1:
+        got = ", ".join(f"{key} with {cls.name!r}" for key, cls in own.items()) or "no algorithm"
         raise UsageError(
             f"algorithm {name}: {module.__name__}: expected one class whose `name` is the file's, {name!r}, got {got}"
         )
-    return next(cls for cls in own if named.get(cls.__name__) == name)
+    return found[0]
 
 
 def _not_built_in(cls: type[Algorithm], selector: str) -> type[Algorithm]:

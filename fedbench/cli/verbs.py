@@ -4,7 +4,8 @@ and completion come at once."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections import UserDict
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -99,22 +100,11 @@ def commands(command: Any, words: str) -> Iterator[tuple[str, Any]]:
         yield from commands(below, f"{words} {name}".strip())
 
 
-class _Commands(Mapping[str, object]):
+class _Commands(UserDict[str, object]):
     """The commands by name, each of which is loaded when it is looked up."""
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in VERBS:
-            raise KeyError(name)
+    def __getitem__(self, name: str) -> object:
         return loaded(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in VERBS
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(VERBS)
-
-    def __len__(self) -> int:
-        return len(VERBS)
 
 
 class Verbs(TyperGroup):
@@ -122,12 +112,12 @@ class Verbs(TyperGroup):
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
-        self.commands: Any = _Commands()
+        self.commands: Any = _Commands(dict.fromkeys(VERBS))
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: object) -> list[str]:
         return list(VERBS)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: object, formatter: Any) -> None:
         """Writes the verbs into the help by groups, from the table alone."""
         width = max(map(len, VERBS))
         for group, verbs in GROUPS.items():

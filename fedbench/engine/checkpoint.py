@@ -14,6 +14,7 @@ import hashlib
 import json
 import math
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,7 +29,7 @@ from fedbench.kernels import TeacherMean
 from fedbench.results.record import METRICS
 from fedbench.results.store import write_atomically
 from fedbench.tables import ClientTable
-from fedbench.types import Array, Message, State
+from fedbench.types import Array, Message, State, Vector
 
 FORMAT = 6
 MAGIC = f"fedbench checkpoint {FORMAT}\n".encode()
@@ -39,7 +40,7 @@ Arrays = list[Array]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Name = Annotated[str, Field(max_length=200)]
-Node = Annotated[dict[Literal["array", "table", "teacher", "list", "value"], Any], Field(min_length=1, max_length=1)]
+Node = Annotated[dict[Literal["array", "table", "teacher", "list", "value"], object], Field(min_length=1, max_length=1)]
 
 
 class _Part(BaseModel):
@@ -82,7 +83,7 @@ class _Tree(_Part):
         return rows
 
 
-def pack(value: Any, arrays: Arrays) -> Any:
+def pack(value: object, arrays: Arrays) -> dict[str, object]:
     """Returns a JSON tree for `value` and appends its arrays to `arrays`. It knows arrays, the
     kinds of TABLES, numbers, text, lists and None; TypeError for anything else."""
     if isinstance(value, np.ndarray):
@@ -100,7 +101,7 @@ def pack(value: Any, arrays: Arrays) -> Any:
     )
 
 
-def unpack(tree: Any, arrays: Arrays) -> Any:
+def unpack(tree: dict[str, Any], arrays: Arrays) -> Any:
     """Returns the value that `pack` made the tree of; tuples come back as lists. Raises ValueError,
     KeyError, IndexError, TypeError or AttributeError if the tree is not one of `pack`."""
     ((kind, content),) = tree.items()
@@ -137,13 +138,13 @@ def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator
     write_atomically(path, *sealed(tree, arrays))
 
 
-def sealed(tree: dict[str, Any], arrays: Arrays) -> list[Any]:
+def sealed(tree: Mapping[str, object], arrays: Arrays) -> list[bytes | memoryview]:
     """Returns the content of a checkpoint's file in pieces, each bytes or a view of an array."""
     text = json.dumps(tree).encode()
-    rest: list[Any] = [
+    rest: list[bytes | memoryview] = [
         b"%016d\n" % len(text),
         text,
-        *(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data for array in arrays),
+        *(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data.cast("B") for array in arrays),
     ]
     seal = hashlib.sha256()
     for piece in rest:
@@ -223,7 +224,7 @@ def _refused(path: Path, why: str) -> RecordError:
     return RecordError(f"checkpoint {path}: cannot be read ({why:.300}); delete it to start the run again")
 
 
-def _check_fits(saved: Any, fresh: Any, name: str = "") -> None:
+def _check_fits(saved: Any, fresh: object, name: str = "") -> None:
     """Checks that every saved value is of the kind that a fresh run has: arrays of the same dtype
     and shape, tables of the same clients. A value may turn from None into anything, and back.
     Raises ValueError, naming the value, if one is of another kind."""
@@ -238,18 +239,18 @@ def _check_fits(saved: Any, fresh: Any, name: str = "") -> None:
         raise ValueError(f"{name} is {_outline(saved)}; the run has {_outline(fresh)}")
 
 
-def _outline(value: Any) -> str:
+def _outline(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
     if isinstance(value, ClientTable):
         return f"a table of {value.clients} clients with {_outline(value.default)}"
     if isinstance(value, TeacherMean):
         return f"a mean of {value.kind} {value.dtype} {value.shape}"
-    kinds: dict[Any, str] = {bool: "true or false", str: "text", int: "a number", float: "a number"}
+    kinds: dict[type, str] = {bool: "true or false", str: "text", int: "a number", float: "a number"}
     return kinds.get(type(value), "a list")
 
 
-def _check_messages(messages: dict[int, tuple[Message, Any]], version: int, execution: Execution) -> None:
+def _check_messages(messages: dict[int, tuple[Message, Vector]], version: int, execution: Execution) -> None:
     """Checks the models from which clients still train: each has the run's shape, and none is of a
     version after `version`. Raises ValueError otherwise."""
     for base, (message, buffers) in messages.items():

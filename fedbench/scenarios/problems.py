@@ -4,12 +4,14 @@ value, what it takes, and the nearest word that is known."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from fedbench import plain_files
 from fedbench.errors import UsageError, closest, nearest
 from fedbench.scenarios.keys import annotation_at, fields, members_by_tag, visible
 from fedbench.scenarios.schema import Scenario
@@ -45,6 +47,18 @@ def validated(root: type[T], content: Mapping[str, object], where: str) -> T:
         problems.append(f"and {len(found) - MOST_SHOWN:,} more problems")
     kind = root.model_config.get("title") or root.__name__.lower()
     raise UsageError(f"{kind} {content.get('name', '?')!s:.{LONGEST}}: {'; '.join(problems)} ({where})")
+
+
+def read(root: type[T], name: str | Path, library: Path, kind: str) -> T:
+    """Returns the part that is in a library of YAML files by this name, or in the file of this
+    path. UsageError for an unknown name, and as `validated` raises it."""
+    text = str(name)
+    if not text.endswith((".yaml", ".yml")) and "/" not in text:
+        known = sorted(file.stem for file in library.glob("*.yaml"))
+        if text not in known:
+            raise UsageError(f"unknown {kind} {text!r}{nearest(text, known)}; a path to a .yaml file works too")
+        text = str(library / f"{text}.yaml")
+    return validated(root, plain_files.mapping(Path(text), kind), text)
 
 
 def _known_once(problems: Iterable[str]) -> Iterator[str]:

@@ -149,15 +149,11 @@ class Scenario(Part):
     @model_validator(mode="after")
     def _one_for_every_client(self) -> Scenario:
         for key, kind, given in (
-            ("local.steps", "number", self.local.steps if isinstance(self.local.steps, tuple) else None),
-            ("availability.rows", "row", self.availability.rows if isinstance(self.availability, Windows) else None),
-            (
-                "compute.seconds_per_example",
-                "number",
-                self.compute.seconds_per_example if isinstance(self.compute, Devices) else None,
-            ),
+            ("local.steps", "number", self.local.steps),
+            ("availability.rows", "row", getattr(self.availability, "rows", None)),
+            ("compute.seconds_per_example", "number", getattr(self.compute, "seconds_per_example", None)),
         ):
-            if given is not None and len(given) != self.clients:
+            if isinstance(given, tuple) and len(given) != self.clients:
                 raise ValueError(f"{key}: expected one {kind} for each of {self.clients} clients, got {len(given)}")
         return self
 

@@ -13,19 +13,7 @@ from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
 from fedbench.scenarios.availability_parts import Alternating
-from fedbench.scenarios.compute_parts import (
-    Constant,
-    DelayClasses,
-    Devices,
-    Exponential,
-    ExponentialSteps,
-    Lognormal,
-    Pareto,
-    PerJob,
-    PerStep,
-    SizeScore,
-    Uniform,
-)
+from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialSteps, PerJob, PerStep, SizeScore
 from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
 from fedbench.scenarios.network_parts import Network
 from fedbench.scenarios.schema import Scenario
@@ -58,7 +46,8 @@ def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Dura
                 factors = dealt_by_label(factors, slowdown.by_label, seed, given(counts, scenario, "compute.slowdown.by_label"))
             return Duration.constant(seconds * factors, per_step=True)
         case PerJob(time=time):
-            return _drawn(time)
+            a, *b = (value for name, value in time if name != "distribution")
+            return Duration(kind=time.distribution, a=a, b=b[0] if b else None)
         case DelayClasses() as delays:
             bounds = np.array([delays.short_seconds, delays.medium_seconds, delays.long_seconds])
             low, high = bounds[delay_classes(scenario, delays.assignment, seed, counts)].T
@@ -67,20 +56,6 @@ def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Dura
             return Duration.exponential(mean_step_seconds(steps, scenario.clients, seed), per_step=True)
         case Devices(seconds_per_example=seconds):
             return Duration.constant(scenario.local.batch_size * np.array(seconds), per_step=True)
-
-
-def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Duration:
-    match time:
-        case Constant():
-            return Duration.constant(time.seconds)
-        case Uniform():
-            return Duration.uniform(time.low_seconds, time.high_seconds)
-        case Exponential():
-            return Duration.exponential(time.mean_seconds)
-        case Lognormal():
-            return Duration.lognormal(time.log_mean, time.log_sigma)
-        case Pareto():
-            return Duration.pareto(time.scale_seconds, time.shape)
 
 
 def link_rates(scenario: Scenario, seed: int) -> tuple[Rate, Rate]:

@@ -12,12 +12,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from fedbench import plain_files, registry
+from fedbench import registry
 from fedbench.errors import UsageError, nearest
 from fedbench.options import hints, takes_whole_numbers
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.base import Float, Part
-from fedbench.scenarios.problems import validated
+from fedbench.scenarios.problems import read
 
 LIBRARY = Path(__file__).with_name("spaces")
 DIGITS = 3  # significant digits of a value that is tried, so that selectors stay readable
@@ -107,13 +107,7 @@ def load(space: str | Path) -> Space:
     Raises UsageError for a file that cannot be read, an unknown algorithm or option, or an interval
     with values that the option does not take.
     """
-    text = str(space)
-    if not text.endswith((".yaml", ".yml")) and "/" not in text:
-        known = sorted(file.stem for file in LIBRARY.glob("*.yaml"))
-        if text not in known:
-            raise UsageError(f"unknown search space {text!r}{nearest(text, known)}; a path to a .yaml file works too")
-        text = str(LIBRARY / f"{text}.yaml")
-    found = validated(Space, plain_files.mapping(Path(text), "search space"), text)
+    found = read(Space, space, LIBRARY, "search space")
     for name, entry in found.algorithms.items():
         cls = registry.find("algorithm", name)
         for key, interval in entry.options.items():

@@ -12,14 +12,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from fedbench import plain_files, registry
+from fedbench import registry
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
 from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.base import Float, Integer, Part
 from fedbench.scenarios.evaluation_parts import EvaluationPart
-from fedbench.scenarios.problems import validated
+from fedbench.scenarios.problems import read
 from fedbench.scenarios.schema import Scenario
 
 LIBRARY = Path(__file__).with_name("library")
@@ -188,12 +188,7 @@ def load(suite: str | Path | Suite) -> Suite:
     """
     if isinstance(suite, Suite):
         return suite
-    text = str(suite)
-    if not text.endswith((".yaml", ".yml")) and "/" not in text:
-        if text not in names():
-            raise UsageError(f"unknown suite {text!r}{nearest(text, names())}; a path to a .yaml file works too")
-        text = str(LIBRARY / f"{text}.yaml")
-    found = validated(Suite, plain_files.mapping(Path(text), "suite"), text)
+    found = read(Suite, suite, LIBRARY, "suite")
     for point in found.points:
         found.scenario_at(point)
     known = {key for selector in found.selectors() for key in found.algorithm(selector).options()}

@@ -171,12 +171,7 @@ def _of_shape(data: Dataset, wanted: Shape) -> Dataset:
     those without channels get one, those with channels at the end are turned. Others stay as they
     are."""
     if wanted == (1, *data.shape):
-        return _with_examples(data, lambda x: x[:, None])
+        return data.with_features(lambda x: x[:, None])
     if len(data.shape) == 3 and wanted == (data.shape[2], *data.shape[:2]) != data.shape:
-        return _with_examples(data, lambda x: np.ascontiguousarray(x.transpose(0, 3, 1, 2)))
+        return data.with_features(lambda x: np.ascontiguousarray(x.transpose(0, 3, 1, 2)))
     return data
-
-
-def _with_examples(data: Dataset, change: scales.Change) -> Dataset:
-    train, test = (dataclasses.replace(part, x=change(part.x)) for part in (data.train, data.test))
-    return data.with_examples(train, test)

@@ -3,6 +3,8 @@ they are made."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import InitVar, dataclass
 
 import numpy as np
@@ -10,6 +12,8 @@ import numpy.typing as npt
 
 from fedbench.errors import UsageError
 from fedbench.types import Array
+
+Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +26,7 @@ class Examples:
     these. Dataset checks the values.
     """
 
-    x: npt.NDArray[np.float32]
+    x: Floats
     y: npt.NDArray[np.int64]
     owner: npt.NDArray[np.int64] | None = None
 
@@ -88,6 +92,11 @@ class Dataset:
     def shape(self) -> tuple[int, ...]:
         """Shape of one example."""
         return self.train.shape
+
+    def with_features(self, change: Callable[[Floats], Floats]) -> Dataset:
+        """Returns a data set whose features are changed by a function of those of a part."""
+        train, test = (dataclasses.replace(part, x=change(part.x)) for part in (self.train, self.test))
+        return self.with_examples(train, test)
 
     def with_examples(self, train: Examples, test: Examples) -> Dataset:
         """Returns a data set with other examples, whose values are not checked, in the place of

@@ -16,12 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fedbench import extras
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.places import data_root
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
-from fedbench.tasks.files import Files, may_download
+from fedbench.tasks.files import Files, may_download, torchvision_download
 from fedbench.tasks.idx import read_idx
 from fedbench.tasks.pixels import normalised
 from fedbench.tasks.task import Task
@@ -31,6 +30,7 @@ CLASSES = 10
 SIDE = 28
 MEAN, STD = 0.2860, 0.3530
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
+DOWNLOAD = torchvision_download("FashionMNIST", NAME, "; install it with `apt-get install dataset-fashion-mnist`")
 
 # Of the decompressed files, taken from Debian's package. Its .gz files do not have the published
 # md5 sums, because their gzip headers were rewritten; with name and original time put back into the
@@ -78,7 +78,7 @@ def dataset(
 
     if folders is not None:
         return decoded_from(locate(folders, download))
-    files = locate((DEBIAN, raw_folder(data_root())), _download if may_download() else None)
+    files = locate((DEBIAN, raw_folder(data_root())), (lambda: DOWNLOAD(data_root())) if may_download() else None)
     return kept(NAME, files.values(), sha256, lambda: decoded_from(files))
 
 
@@ -114,20 +114,6 @@ def _missing(folder: Path) -> str:
     if not folder.is_dir():
         return "no such folder"
     return "has no " + ", ".join(sorted(set(SHA256) - set(_files(folder))))
-
-
-def _download() -> None:
-    extras.require("torch", f"fetching data set {NAME}", "torchvision")
-    from torchvision.datasets import FashionMNIST
-
-    root = data_root()
-    try:
-        FashionMNIST(root=str(root), train=True, download=True)
-    except (OSError, RuntimeError) as error:
-        raise MissingDataError(
-            f"data set {NAME}: torchvision could not download it into {root} ({error}); "
-            f"install it with `apt-get install dataset-fashion-mnist`"
-        ) from error
 
 
 def _examples(part: str, files: Files, sha256: Mapping[str, str]) -> Examples:

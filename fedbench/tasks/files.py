@@ -70,17 +70,19 @@ class Published:
         return content
 
 
-def torchvision_download(name: str) -> Download:
-    """Returns a function that fetches torchvision's data set of that name. torchvision checks the
-    sum of the archive and unpacks it."""
+def torchvision_download(dataset: str, name: str = "", remedy: str = "") -> Download:
+    """Returns a function that fetches torchvision's `dataset`. torchvision checks the sum of the
+    archive and unpacks it. `name` is that of the data set in messages, if it is another one, and
+    `remedy` their end."""
+    name = name or dataset
 
     def download(root: Path) -> None:
         extras.require("torch", f"fetching data set {name}", "torchvision")
         import torchvision.datasets
 
         try:
-            getattr(torchvision.datasets, name)(root=str(root), download=True)
+            getattr(torchvision.datasets, dataset)(root=str(root), download=True)
         except (OSError, RuntimeError) as error:
-            raise MissingDataError(f"data set {name}: torchvision could not download it into {root} ({error})") from error
+            raise MissingDataError(f"data set {name}: torchvision could not download it into {root} ({error}){remedy}") from error
 
     return download

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import shown
-from fedbench.tasks.data import Dataset
+from fedbench.tasks.data import Dataset, Floats
 
-Floats = npt.NDArray[np.float32]
-Change = Callable[[Floats], Floats]
 FAR_APART = 1000.0
 """How many times as much as another one a feature may deviate before there is a warning. Local
 steps of one size then move one weight and leave the other where it is."""
@@ -54,8 +49,7 @@ def standardized(data: Dataset) -> Dataset:
             found[begin : begin + ROWS] = (x[begin : begin + ROWS] - mean.reshape(shape)) / scale.reshape(shape)
         return found
 
-    train, test = (dataclasses.replace(part, x=changed(part.x)) for part in (data.train, data.test))
-    return data.with_examples(train, test)
+    return data.with_features(changed)
 
 
 def _axis_of_features(shape: tuple[int, ...]) -> int:

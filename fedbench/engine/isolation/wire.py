@@ -23,22 +23,7 @@ from fedbench.types import Array
 
 HEAD = struct.Struct(">QQ")
 LARGEST_JSON, LARGEST_ARRAYS = 16 << 20, 1 << 30  # bytes
-DTYPES = {
-    "bool",
-    "complex64",
-    "complex128",
-    "float16",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float32",
-    "float64",
-}
+DTYPES = {dtype(code).name for code in "?efdFD" + np.typecodes["AllInteger"]}
 KINDS: dict[str, type] = {
     kind.__name__: kind
     for kind in (

@@ -24,41 +24,7 @@ import numpy as np
 from fedbench.analysis.costs import Costs, Flags, Floats
 from fedbench.analysis.scatter import NOTHING, Prior, grid_variance, row_variances
 from fedbench.analysis.statistics import LEAST_SEEDS, LEVEL
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A ratio of costs with the ends of its interval. `high` is infinite where the first row misses
-    targets that the second one reaches, and `low` is 0 where it is the other way round, because
-    what a miss would have cost is not known."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def sign(self) -> str:
-        """Returns `≥` or `≤` if the value is only a bound, `?` if nothing is known, and nothing if
-        it is no bound."""
-        bounds = (math.isinf(self.high), self.low == 0)
-        return {(True, False): "≥", (False, True): "≤", (True, True): "?"}.get(bounds, "")
-
-    @property
-    def interval(self) -> str:
-        """Returns `[1.05, 1.40]`; an end that is not known is ∞."""
-        return f"[{self.low:.2f}, {'∞' if math.isinf(self.high) else f'{self.high:.2f}'}]"
-
-    @property
-    def numbers(self) -> tuple[float, float, float | None] | None:
-        """Returns value, low and high; for a high that is not known None, and None alone if the
-        value is not finite."""
-        if math.isinf(self.value):
-            return None
-        return self.value, self.low, None if math.isinf(self.high) else self.high
-
-    def __str__(self) -> str:
-        """Returns `1.23 [1.05, 1.40]`, with the sign of a bound before it."""
-        return f"{self.sign}{' ' if self.sign else ''}{self.value:.2f} {self.interval}"
+from fedbench.written import Ratio
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbench.analysis.axes import AXES, SECONDS
-from fedbench.analysis.best import Ratio, compare
+from fedbench.analysis.best import compare
 from fedbench.analysis.costs import Costs, Reached, reached
 from fedbench.analysis.gathered import Gathered, Rows, gathered
 from fedbench.analysis.groups import Group
@@ -26,6 +26,7 @@ from fedbench.analysis.reaching import RULES, Rule
 from fedbench.analysis.scatter import Prior, prior_of
 from fedbench.analysis.survival import median_arrival
 from fedbench.results.record import Record
+from fedbench.written import Ratio
 
 BOARD_AXES = ("seconds", "gradient_evaluations", "bytes")
 """The axes on which every group has a board."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedbench.analysis.axes import SECONDS
-from fedbench.analysis.best import Ratio
 from fedbench.analysis.board import BOARD_AXES, Board, Standing
 from fedbench.analysis.ranking import Ranking
+from fedbench.written import Ratio
 
 
 def rows(board: Board, marks: Mapping[str, Sequence[str]] | None = None) -> list[dict[str, Any]]:

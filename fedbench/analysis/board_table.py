@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from fedbench.analysis.best import Ratio
 from fedbench.analysis.board import BOARD_AXES, Board, Standing
 from fedbench.analysis.pictures.boards import kind_of, regret
+from fedbench.written import Ratio
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from fedbench import written
 from fedbench.analysis.axes import SECONDS
-from fedbench.analysis.best import Comparison, Ratio, compare
+from fedbench.analysis.best import Comparison, compare
 from fedbench.analysis.board import Board
 from fedbench.analysis.costs import costs, resolved
 from fedbench.analysis.gathered import Rows
@@ -17,6 +18,7 @@ from fedbench.analysis.horizon import Horizon, accuracy_at, horizon, why_not_com
 from fedbench.analysis.ranking import Ranking
 from fedbench.analysis.statistics import LEAST_SEEDS, LEVEL, Estimate, paired_difference
 from fedbench.results.record import Record
+from fedbench.written import Ratio
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ def _points(value: float) -> str:
 
 
 def _finding(point: str, line: Line, first: str, second: str) -> Finding:
-    where = f"{point}, {'all targets' if line.target is None else f'{100 * line.target:g} %'}"
+    where = f"{point}, {'all targets' if line.target is None else written.targets([line.target])}"
     if line.verdict == "neither":
         return Finding(where, "neither arrives", (), f"{where}: neither arrives")
     sides = (f"{first} {_cost(line.first)}", f"{second} {_cost(line.second)}")
@@ -206,7 +208,7 @@ def _finding(point: str, line: Line, first: str, second: str) -> Finding:
         seeds = "1 common seed says" if line.seeds == 1 else f"{line.seeds} common seeds say"
         verdict = f"{seeds} nothing about a difference, at least {LEAST_SEEDS} do"
         return Finding(where, verdict, sides, f"{both}; {verdict}")
-    ratio = f"{first} / {second} {line.ratio.sign or '='} {line.ratio.value:.2f} {line.ratio.interval}"
+    ratio = f"{first} / {second} {'' if line.ratio.sign else '= '}{line.ratio}"
     if line.verdict == "open":
         verdict = "no verdict, the target is reached within ten steps of the grid"
         return Finding(where, verdict, (*sides, ratio), f"{both}; {ratio}; {verdict}")
@@ -216,5 +218,6 @@ def _finding(point: str, line: Line, first: str, second: str) -> Finding:
 
 
 def _cost(side: Side) -> str:
-    misses = "" if side.hits == side.attempts else f" with {side.attempts - side.hits} of {side.attempts} missing"
-    return f"{'≥ ' if misses else ''}{side.cost:.3g} s{misses}"
+    missing = side.attempts - side.hits
+    told = f" with {missing} of {side.attempts} missing" if missing else ""
+    return written.cost(side.cost, missing > 0, style=written.SHORT) + told

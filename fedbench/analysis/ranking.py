@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from fedbench import written
 from fedbench.analysis import resolution as resolutions
-from fedbench.analysis.best import Comparison, Ratio
+from fedbench.analysis.best import Comparison
 from fedbench.analysis.groups import Group
+from fedbench.written import Ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ def in_words(one: Ranking, quoted: Callable[[str], str]) -> str:
         return f"{words}: no verdict, every target is held within ten steps of the evaluation grid."
     if one.leader is None:
         return f"{words}: no row holds a target."
-    cost = f"{'≥ ' if one.misses(one.leader) else ''}{one.cost(one.leader):.3g} s"
+    cost = written.cost(one.cost(one.leader), one.misses(one.leader), style=written.SHORT)
     told = f"{words}: {quoted(one.leader)} costs least, {cost}"
     if len(one.rows) == 1:
         return f"{told}; it is alone."

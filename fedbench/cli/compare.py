@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from fedbench.analysis.best import Ratio
 from fedbench.analysis.pairing import Finding, Line, Pairing, findings, pairing
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, JsonOption
 from fedbench.cli.output import UNLIMITED, columns_of, out, print_json, say
 from fedbench.cli.rows import KINDS, OptionsOption, PointsOption, RecordsOption, Source, SuiteOption
 from fedbench.errors import UsageError, nearest
 from fedbench.suites.compared import Compared
+from fedbench.written import Ratio
 
 
 def command(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fedbench import written
 from fedbench.analysis.axes import AXES
 from fedbench.analysis.hits import hits
 from fedbench.analysis.rows import Row
@@ -53,14 +54,11 @@ def _lines(row: Row, targets: Sequence[Mapping[str, Any]]) -> Iterator[dict[str,
     if set(row.outcomes) != {"finished"}:
         end["outcome"] = formats.outcomes(row.outcomes)
     if not targets:
-        spent = {"updates": formats.number(means["updates"]), "gradients": formats.number(means["gradient_evaluations"])}
-        yield {"algorithm": row.selector, **spent, "traffic": formats.size(cells.traffic(means)), **end}
+        spent = {"updates": written.number(means["updates"]), "gradients": written.number(means["gradient_evaluations"])}
+        yield {"algorithm": row.selector, **spent, "traffic": written.size(cells.traffic(means)), **end}
     for target in targets:
         found = {axis: hits(row.runs, target, axis) for axis in COSTS}
         held = found["seconds"]
         goal = formats.goal(held.metric, held.target)
-        costs = {
-            COSTS[axis]: formats.median({"median": one.median, "beyond": one.beyond}, vars(AXES[axis]))
-            for axis, one in found.items()
-        }
+        costs = {COSTS[axis]: written.median(one.median, one.beyond, AXES[axis].unit) for axis, one in found.items()}
         yield {"algorithm": row.selector, "target": goal, "held": f"{held.hits}/{held.total}", **costs, **end}

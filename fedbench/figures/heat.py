@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from fedbench.analysis.pictures.boards import Cell, Heat, HeatGroup
 from fedbench.figures.style import INK, MILLIMETRES, Drawn, canvas, styled
-from fedbench.figures.tables.board import AT_LEAST, CHEAPEST, IN_SET, NO_VERDICT, REFERENCES, seconds
+from fedbench.figures.tables.board import CHEAPEST, NEVER, NO_VERDICT, REFERENCES
 from fedbench.figures.words import POINTS, fitted, height, widest
+from fedbench.written import AT_LEAST, BEST, Ratio, bound, ratio, signed, tenths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,8 +89,7 @@ def _draw_head(axes: Axes, group: HeatGroup, y: int, beside: float, *, has_room:
         return []
     for x, (cost, is_bound) in enumerate(zip(group.cheapest, group.bounds, strict=True)):
         if cost is not None:
-            text = f"{AT_LEAST if is_bound else ''}{seconds(cost)}"
-            axes.text(x + 0.92, y + 1.55, text, ha="right", va="center", fontsize=5, color=INK)
+            axes.text(x + 0.92, y + 1.55, bound(tenths(cost), is_bound, gap=""), ha="right", va="center", fontsize=5, color=INK)
     return [(y + 1.5, CHEAPEST)]
 
 
@@ -101,21 +101,21 @@ def _draw_cell(axes: Axes, cell: Cell, at: tuple[float, float], face: object, *,
     is_dark = cell.regret is not None and math.log(max(1.0, min(cell.regret[0], DARKEST))) / math.log(DARKEST) > DARK
     ink = "white" if is_dark else INK
     if cell.hits == 0:
-        axes.text(x + 0.5, y + 0.5, "never" if has_room else "×", ha="center", va="center", fontsize=5, color=ink)
+        axes.text(x + 0.5, y + 0.5, NEVER if has_room else "×", ha="center", va="center", fontsize=5, color=ink)
         return
     if cell.regret is None:
-        text = f"{AT_LEAST if cell.is_bound else ''}{seconds(cell.cost)} s" if has_room else ""
+        text = f"{bound(tenths(cell.cost), cell.is_bound, gap='')} s" if has_room else ""
         text = text if cell.has_verdict or not has_room else NO_VERDICT
         axes.text(x + 0.92, y + 0.55, text, ha="right", va="center", fontsize=5, color=ink)
         return
-    is_bound = cell.regret[2] is None and cell.regret[1] > 0
+    found = Ratio.of(cell.regret)
+    sign = found.sign if found.is_known else ""
     if has_room:
-        text = f"{AT_LEAST if is_bound else ''}{cell.regret[0]:.2f}"
-        axes.text(x + 0.92, y + 0.55, text, ha="right", va="center", fontsize=5, color=ink)
-    elif is_bound:
-        axes.text(x + 0.66, y + 0.55, AT_LEAST, ha="center", va="center", fontsize=4.5, color=ink)
+        axes.text(x + 0.92, y + 0.55, signed(ratio(found.value), sign, gap=""), ha="right", va="center", fontsize=5, color=ink)
+    elif sign:
+        axes.text(x + 0.66, y + 0.55, sign, ha="center", va="center", fontsize=4.5, color=ink)
     if cell.is_best:
-        axes.text(x + (0.12 if has_room else 0.3), y + 0.53, IN_SET, ha="center", va="center", fontsize=5.5, color=ink)
+        axes.text(x + (0.12 if has_room else 0.3), y + 0.53, BEST, ha="center", va="center", fontsize=5.5, color=ink)
 
 
 def _caption(data: Heat, *, has_room: bool) -> str:
@@ -124,11 +124,11 @@ def _caption(data: Heat, *, has_room: bool) -> str:
     words = [
         "Regret: a row's cost over that of the cheapest row of its system at the point, in virtual seconds until the targets are held."
     ]
-    words.append(f"{IN_SET}: in the set of the best, which contains the best row with a probability of at least 95 %.")
+    words.append(f"{BEST}: in the set of the best, which contains the best row with a probability of at least 95 %.")
     if any(cell.regret is not None and cell.regret[2] is None for cell in known):
         words.append(f"{AT_LEAST}: a lower bound, since targets are missed.")
     if any(cell.hits == 0 for cell in known):
-        words.append(f"{'never' if has_room else '×'}: no target is held.")
+        words.append(f"{NEVER if has_room else '×'}: no target is held.")
     if has_room and any(cell.regret is None and cell.hits for cell in known):
         words.append(f"Seconds: a row that is compared with no other; {NO_VERDICT}: no target gets a verdict.")
     if any(cell is None for cell in cells):

@@ -12,6 +12,7 @@ from fedbench.analysis.statistics import Estimate
 from fedbench.errors import UsageError
 from fedbench.figures.style import CONTEXT, FAINT, INK, LOOKS, Drawn, canvas, styled
 from fedbench.figures.words import fitted, height
+from fedbench.written import NONE, PLUS_MINUS, plus_minus
 
 MOST = 8  # histograms in a figure
 BARS = 40  # the most bars of a histogram
@@ -49,8 +50,8 @@ def draw_staleness(data: Sequence[Staleness], width: float) -> Drawn:
     figure.supxlabel("staleness (versions)", fontsize=7)
     figure.supylabel("used results (%)", fontsize=7)
     beyond = " Hatched: older than the ledger counts one by one." if any(one.beyond > 0 for one in data) else ""
-    caption = "Staleness of the results that updates used, all seeds together; the dashed line is the mean, ± its 95 % interval."
-    return Drawn(figure, caption + beyond)
+    caption = "Staleness of the results that updates used, all seeds together; the dashed line is the mean, "
+    return Drawn(figure, f"{caption}{PLUS_MINUS} its 95 % interval.{beyond}")
 
 
 def _bars(one: Staleness) -> tuple[list[float], int]:
@@ -61,8 +62,9 @@ def _bars(one: Staleness) -> tuple[list[float], int]:
 
 def _told(mean: Estimate) -> str:
     if mean.mean is None:
-        return "–"
-    return f"{mean.mean:.3g}" if mean.half_width is None else f"{mean.mean:.3g} ± {mean.half_width:.2g}"
+        return NONE
+    text = f"{mean.mean:.3g}"
+    return text if mean.half_width is None else plus_minus(text, f"{mean.half_width:.2g}")
 
 
 @styled
@@ -87,6 +89,6 @@ def draw_participation(data: Sequence[Participation], width: float) -> Drawn:
     axes.set_xlabel("used results of a client / of the mean client")
     caption = (
         "From the client that gives fewest used results to the one that gives most, means over seeds; 1 is an equal share. Gini: 0 if all "
-        "give the same, towards 1 if one gives all, ± its 95 % interval over seeds."
+        f"give the same, towards 1 if one gives all, {PLUS_MINUS} its 95 % interval over seeds."
     )
     return Drawn(figure, caption)

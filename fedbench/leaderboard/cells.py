@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fedbench import written
 from fedbench.leaderboard import formats
 
 
@@ -46,7 +47,10 @@ def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: 
     return [
         Column("Algorithm", "options on its page", "ascending", numeric=False),
         *([Column("Time to targets", "cost", "ascending")] if has_board else []),
-        Column("Test accuracy", "not compared" if place is None else f"at {formats.place(place, axis)}, mean ± 95 %"),
+        Column(
+            "Test accuracy",
+            "not compared" if place is None else f"at {written.place(place, axis['unit'])}, mean {written.PLUS_MINUS} 95 %",
+        ),
         *(
             Column(f"{spent} to {formats.goal(one['metric'], one['value'])}", "median (seeds that reach it)", "ascending")
             for one in scenario["targets"]
@@ -75,16 +79,16 @@ def cells(
         *(_to_target(one, axis) for one in row["to_target"]),
         _outcome(row),
         _end(row),
-        _measured(formats.number, means["updates"]),
+        _measured(written.number, means["updates"]),
         *([_lost(means)] if loses_jobs(row) else []),
-        _measured(formats.size, traffic(means), _note(formats.size, means["bytes_wasted"], "{} wasted")),
-        _measured(formats.percent, means["busy_fraction"], _note(formats.percent, means.get("wasted_share"), "{} in vain")),
-        _measured(formats.number, means["staleness_mean"], _note(formats.number, row["staleness_max"], "max {}")),
+        _measured(written.size, traffic(means), _note(written.size, means["bytes_wasted"], "{} wasted")),
+        _measured(written.percent, means["busy_fraction"], _note(written.percent, means.get("wasted_share"), "{} in vain")),
+        _measured(written.number, means["staleness_mean"], _note(written.number, row["staleness_max"], "max {}")),
         _measured(
-            formats.number,
+            written.number,
             means["trained_steps"],
-            _note(formats.number, means["avoided_steps"], "{} avoided"),
-            _note(formats.number, means["gradient_evaluations"], "{} gradients"),
+            _note(written.number, means["avoided_steps"], "{} avoided"),
+            _note(written.number, means["gradient_evaluations"], "{} gradients"),
         ),
     ]
 
@@ -142,7 +146,7 @@ def _end(row: Mapping[str, Any]) -> Cell:
 def _lost(means: Mapping[str, float | None]) -> Cell:
     """Returns the cell of the share of jobs that are lost or late, with their number by cause."""
     causes = (("jobs_left", "{} left"), ("jobs_dropped_out", "{} dropped out"), ("jobs_late", "{} late"))
-    return _measured(formats.percent, means["lost_share"], *(_note(formats.number, means[name], text) for name, text in causes))
+    return _measured(written.percent, means["lost_share"], *(_note(written.number, means[name], text) for name, text in causes))
 
 
 def _measured(shown: Callable[[float | None], str], value: float | None, *notes: str) -> Cell:

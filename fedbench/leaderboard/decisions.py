@@ -9,6 +9,7 @@ from typing import Any
 
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.document import board_at, groups_at, systems
+from fedbench.written import Ratio
 
 AXES = {"gradient_evaluations": "fewest gradients", "bytes": "fewest bytes"}
 """The columns of the first system on the other axes."""
@@ -70,7 +71,7 @@ def _cell(document: Mapping[str, Any], kind: str, point: str, system: str, axis:
     if found["leader"] is None:
         return Cell("", "", (), "no target" if group["targets"] else "no verdict")
     others = [row for row in found["best"] if row != found["leader"]]
-    shown = tuple((row, formats.ratio(regret)[0]) for row in others[:MOST] if (regret := regret_on(board[row], axis)))
+    shown = tuple((row, Ratio.of(regret).parts[0]) for row in others[:MOST] if (regret := regret_on(board[row], axis)))
     more = f"{len(others) - MOST} more" if len(others) > MOST else ""
     return Cell(found["leader"], formats.cost(board[found["leader"]], axis), shown, more)
 

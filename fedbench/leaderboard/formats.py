@@ -1,72 +1,23 @@
-"""Writes numbers, standings and causes as the pages show them."""
+"""Writes standings and causes as the pages show them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-NONE = "–"
+from fedbench import written
+from fedbench.written import Ratio
+
 IN_SET = "the best, within the noise"
-SYMBOLS = ("s", "B")  # units that are symbols and not words
 UNCAPPED = 100_000_000  # a scenario's default for jobs, which no run reaches
 TO_TARGET = {"seconds": "Time", "updates": "Updates", "gradient_evaluations": "Gradients", "steps": "Steps", "bytes": "Traffic"}
 """The heading of a column that says what a target takes, by axis."""
 
 
-def number(value: float | None) -> str:
-    """Returns a number with three significant digits, and whole numbers below a million in full:
-    0.0123, 12.0, 12, 1,234, 5.68 M."""
-    if value is None:
-        return NONE
-    for limit, letter in ((1e12, " T"), (1e9, " G"), (999_999.5, " M")):
-        if abs(value) >= limit:
-            return _three(value / round(limit, -6)) + letter
-    return f"{value:,.0f}" if float(value).is_integer() else _three(value)
-
-
-def _three(value: float) -> str:
-    if abs(value) >= 99.95:
-        return f"{value:,.0f}"
-    return f"{value:#.3g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
-
-
-def seconds(value: float | None) -> str:
-    """Returns virtual seconds: 0.450 s, 12.0 s, 1,234 s."""
-    return NONE if value is None else f"{number(value) if value >= 100 else _three(value)} s"
-
-
-def size(value: float | None) -> str:
-    """Returns bytes in decimal units: 1.23 GB."""
-    if value is None:
-        return NONE
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if abs(value) < 999.5:
-            return f"{number(value)} {unit}"
-        value /= 1000
-    return f"{number(value)} PB"
-
-
-def percent(value: float | None) -> str:
-    """Returns a share in whole per cent: 31 %. A share that is not 0 but rounds to 0 is <1 %."""
-    if value is None:
-        return NONE
-    return "<1 %" if value > 0 and round(100 * value) == 0 else f"{100 * value:.0f} %"
-
-
 def interval(value: Mapping[str, Any]) -> str:
     """Returns an accuracy such as `0.873 ± 0.004`, or the mean alone if there is no interval."""
-    if value["mean"] is None:
-        return NONE
-    if value["half_width"] is None:
-        return f"{value['mean']:.3f}"
-    return f"{value['mean']:.3f} ± {_three_digits(value['half_width'])}"
-
-
-def _three_digits(half_width: float) -> str:
-    """Returns three decimals. A number that is not 0 but rounds to 0 is <0.001."""
-    text = f"{half_width:.3f}"
-    return "<0.001" if text == "0.000" and half_width > 0 else text
+    return written.accuracy(value["mean"], value["half_width"])
 
 
 def seed_note(value: Mapping[str, Any]) -> str:
@@ -78,29 +29,13 @@ def seed_note(value: Mapping[str, Any]) -> str:
     return "1 seed, no interval" if n == 1 else f"n = {n}"
 
 
-COSTS = {"seconds": seconds, "gradient_evaluations": number, "bytes": size}
-"""How a cost is written, by axis."""
-
-
 def cost(row: Mapping[str, Any], axis: str = "seconds") -> str:
     """Returns the cost of a row of a board on an axis: `32.5 s`, or `≥ 32.5 s` for a lower
     bound."""
     if row["solved"] == 0:
         return "no target"
     found = row if axis == "seconds" else row["axes"].get(axis)
-    if found is None or found["cost"] is None:
-        return NONE
-    return f"{'≥ ' if found['is_bound'] else ''}{COSTS[axis](found['cost'])}"
-
-
-def ratio(found: Sequence[float | None]) -> tuple[str, str]:
-    """Returns a ratio with its sign, and its interval: `≥ 1.24` and `[1.01, ∞]`. There is no
-    interval with too few seeds."""
-    value, low, high = found
-    if low == 0 and high is None:
-        return f"{value:.2f}", ""
-    sign = "≥ " if high is None else "≤ " if low == 0 else ""
-    return f"{sign}{value:.2f}", f"[{low:.2f}, {'∞' if high is None else f'{high:.2f}'}]"
+    return written.NONE if found is None else written.cost(found["cost"], found["is_bound"], axis)
 
 
 def on_board(row: Mapping[str, Any]) -> str:
@@ -119,9 +54,8 @@ def on_board(row: Mapping[str, Any]) -> str:
 
 
 def regret(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns the regret of a row of a board and its interval, as `ratio` does, or the reason why
-    it has none."""
-    return ratio(row["regret"]) if row["regret"] is not None and row["against"] else (on_board(row), "")
+    """Returns the regret of a row of a board and its interval, or the reason why it has none."""
+    return Ratio.of(row["regret"]).parts if row["regret"] is not None and row["against"] else (on_board(row), "")
 
 
 def standing(comparison: Mapping[str, Any]) -> str:
@@ -141,52 +75,21 @@ def difference(comparison: Mapping[str, Any]) -> str:
     """Returns the difference of an accuracy to the best mean, with its adjusted interval:
     `−0.012 ± 0.031 to best`."""
     mean, half = comparison["difference"], comparison["half_width"]
-    return "" if mean is None else f"{f'{mean:+.3f}'.replace('-', '−')} ± {_three_digits(half)} to best"
-
-
-def amount(value: float | None, axis: Mapping[str, str]) -> str:
-    """Returns what was spent on an axis, with three digits: `12.0 s`, `1.23 GB`, `26 updates`."""
-    return seconds(value) if axis["unit"] == "s" else place(value, axis)
-
-
-def place(value: float | None, axis: Mapping[str, str]) -> str:
-    """Returns a place on an axis: `12 s`, `1.23 GB`, `26 updates`."""
-    if value is None:
-        return NONE
-    return size(value) if axis["unit"] == "B" else f"{number(value)} {axis['unit']}"
+    return "" if mean is None else f"{written.difference(mean, half)} to best"
 
 
 def hits(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
     """Returns the median over seeds with the hits: `12.3 s (3/3)`, or `> 20 s (1/3)` if the median
     seed missed. A unit that is a word is left out, since the heading has it."""
-    return f"{median(value, axis)} ({value['hits']}/{value['total']})"
-
-
-def median(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
-    """Returns the median over seeds: `12.3 s`, or `> 20 s` if the median seed missed."""
-    return _short(value["median"], axis) if value["median"] is not None else f"> {_short(value['beyond'], axis)}"
+    return f"{written.median(value['median'], value['beyond'], axis['unit'])} ({value['hits']}/{value['total']})"
 
 
 def hits_note(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
     """Returns the restricted mean: `mean 12.5 s ± 0.9 s`, or `mean ≥ 18.2 s` if a seed missed."""
     mean, half = value["restricted_mean"]["mean"], value["restricted_mean"]["half_width"]
     if value["lower_bound"]:
-        return f"mean ≥ {_short(mean, axis)}"
-    return "" if half is None else f"mean {_short(mean, axis)} ± {_short(half, axis)}"
-
-
-def tick(value: float, axis: Mapping[str, str]) -> str:
-    """Returns a round number at the tick of an axis: `0.5`, `1,000`, `2 M`, `20 MB`."""
-    if axis["unit"] == "B":
-        return size(float(f"{value:.3g}")).replace(".00 ", " ").replace(".0 ", " ")
-    for limit, letter in ((1e9, " G"), (1e6, " M")):
-        if value >= limit:
-            return f"{value / limit:g}{letter}"
-    return f"{value:,.0f}" if value >= 1 and float(value).is_integer() else f"{value:g}"
-
-
-def _short(value: float, axis: Mapping[str, str]) -> str:
-    return amount(value, axis) if axis["unit"] in SYMBOLS else number(value)
+        return f"mean {written.bound(written.brief(mean, axis['unit']), misses=True)}"
+    return "" if half is None else f"mean {written.plus_minus(*(written.brief(one, axis['unit']) for one in (mean, half)))}"
 
 
 def outcomes(value: Mapping[str, int]) -> str:
@@ -210,7 +113,7 @@ def horizon(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> str:
     value = scenario["horizon"]
     if value["at"] is None:
         return "nowhere: no row can be compared"
-    where = place(value["at"], axis) + (f" of {axis['words']}" if axis["unit"] in SYMBOLS else "")
+    where = written.place(value["at"], axis["unit"]) + (f" of {axis['words']}" if axis["unit"] in written.SYMBOLS else "")
     if value["is_shared"]:
         return f"{where}, where all compared runs end"
     first = value["limits"][0]
@@ -244,7 +147,7 @@ def goal(metric: str, value: float) -> str:
 def budget(scenario: Mapping[str, Any]) -> str:
     """Returns what ends a run, such as `20 s of virtual time or 2,000 updates`."""
     given = scenario["budget"]
-    parts = [f"{number(given['seconds'])} s of virtual time"] if given.get("seconds") is not None else []
+    parts = [f"{written.number(given['seconds'])} s of virtual time"] if given.get("seconds") is not None else []
     parts += [f"{given[name]:,} {name}" for name in ("updates", "jobs") if (given.get(name) or UNCAPPED) < UNCAPPED]
     if given.get("stop_at_target"):
         points = given.get("hold_points", 1)

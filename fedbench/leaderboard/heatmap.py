@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fedbench import written
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.document import groups_at, systems
+from fedbench.written import Ratio
 
 LEVELS = 7  # classes h0 .. h6 in style.css
 PER_DOUBLING = 3  # levels from one regret to twice as much
@@ -102,19 +104,19 @@ def _rank(rows: Rows, label: str) -> tuple[bool, float, str]:
 def _cheapest(document: Mapping[str, Any], kind: str, point: str, system: str) -> str:
     leader = next((one["axes"]["seconds"]["leader"] for one in groups_at(document, kind, point) if one["kind"] == system), None)
     row = next((row for row in document["boards"][kind].get(point, ()) if leader is not None and row["label"] == leader), None)
-    return formats.NONE if row is None else formats.cost(row)
+    return written.NONE if row is None else formats.cost(row)
 
 
 def _cell(row: Mapping[str, Any] | None, point: str) -> Cell:
     if row is None:
-        return Cell(formats.NONE, "", "no row", None, False, f"{point}: no row; it is not applicable, or lacks runs")
-    held = ", ".join(f"{100 * one['target']:g} % by {one['hits']} seeds" for one in row["targets"])
+        return Cell(written.NONE, "", "no row", None, False, f"{point}: no row; it is not applicable, or lacks runs")
+    held = ", ".join(f"{written.targets([one['target']])} by {one['hits']} seeds" for one in row["targets"])
     title = f"{row['label']} at {point}: {formats.cost(row)}; {formats.on_board(row)}; {held}"
     if row["regret"] is None or not row["against"]:
         if row["solved"] == 0:
-            return Cell(formats.NONE, "", "no target", None, False, title)
+            return Cell(written.NONE, "", "no target", None, False, title)
         note = "no verdict" if row["group"] and row["regret"] is None else ""
         return Cell(formats.cost(row), "", note, None, False, title)
-    text, interval = formats.ratio(row["regret"])
+    text, interval = Ratio.of(row["regret"]).parts
     level = min(LEVELS - 1, max(0, math.floor(PER_DOUBLING * math.log2(row["regret"][0]) + 1e-9)))
     return Cell(text, interval, "", level, row["is_best"], title)

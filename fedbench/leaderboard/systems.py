@@ -14,6 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from fedbench import written
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.reaching import RULES, WORDS
 from fedbench.leaderboard import formats
@@ -79,15 +80,14 @@ def boards(document: Mapping[str, Any], kind: str, point: str) -> list[System]:
 
 
 def _highest(row: Mapping[str, Any]) -> str:
-    return f"{100 * row['targets'][-1]['target']:g} %" if row["targets"] else "targets"
+    return written.targets([row["targets"][-1]["target"]]) if row["targets"] else "targets"
 
 
 def _about(group: Mapping[str, Any]) -> str:
     if not group["targets"]:
         return "No verdict: every target is reached within ten steps of the evaluation grid. Times are over all targets."
-    targets = ", ".join(f"{100 * target:g}" for target in group["targets"])
     alone = " Only one algorithm has this system, so it is compared with no other." if len(group["rows"]) == 1 else ""
-    return f"Target{'s' if len(group['targets']) > 1 else ''}: {targets} %.{alone}"
+    return f"Target{'s' if len(group['targets']) > 1 else ''}: {written.targets(group['targets'])}.{alone}"
 
 
 def _notes(group: Mapping[str, Any]) -> Iterator[str]:
@@ -95,9 +95,9 @@ def _notes(group: Mapping[str, Any]) -> Iterator[str]:
         return
     seconds, leader = group["axes"][SECONDS.name], group["leaders"].get(RULES[0])
     if seconds["resolution"] is not None:
-        yield f"A ratio of {seconds['resolution']:.2f} is found with a probability of 80 %."
+        yield f"A ratio of {written.ratio(seconds['resolution'])} is found with a probability of 80 %."
     if seconds["stability"] is not None:
-        yield f"Two halves of the seeds agree on the best row in {formats.percent(seconds['stability'])} of all splits."
+        yield f"Two halves of the seeds agree on the best row in {written.percent(seconds['stability'])} of all splits."
     others = {rule: row for rule, row in group["leaders"].items() if rule in WORDS and row != leader}
     if others:
         told = "; ".join(f"{WORDS[rule]}: {row or 'no row'}" for rule, row in others.items())
@@ -105,9 +105,9 @@ def _notes(group: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _row(row: Mapping[str, Any], given: Mapping[str, Any]) -> Row:
-    regret, interval = formats.regret(row) if row["solved"] else (formats.NONE, "")
+    regret, interval = formats.regret(row) if row["solved"] else (written.NONE, "")
     others = [(formats.cost(row, axis), row["axes"][axis]["is_best"] and bool(row["against"])) for axis in OTHER_AXES]
-    accuracy, _, half_width = formats.interval(given["measures"]["test_accuracy_at_horizon"]).partition(" ± ")
+    accuracy, *half_width = formats.interval(given["measures"]["test_accuracy_at_horizon"]).partition(written.PLUS_MINUS)
     return Row(
         label=row["label"],
         is_best=row["is_best"] and bool(row["against"]),
@@ -115,10 +115,10 @@ def _row(row: Mapping[str, Any], given: Mapping[str, Any]) -> Row:
         regret=regret,
         interval=interval,
         bar=bar(row),
-        reached=f"{row['targets'][-1]['hits']}/{len(given['seeds'])}" if row["targets"] else formats.NONE,
-        solved=formats.percent(row["solved"]),
-        accuracy=(accuracy, f"± {half_width}" if half_width else ""),
-        at_work=formats.NONE if row["under_way"] is None else formats.number(row["under_way"]),
-        others=tuple(others) if row["solved"] else ((formats.NONE, False),) * len(OTHER_AXES),
+        reached=f"{row['targets'][-1]['hits']}/{len(given['seeds'])}" if row["targets"] else written.NONE,
+        solved=written.percent(row["solved"]),
+        accuracy=(accuracy.rstrip(), "".join(half_width)),
+        at_work=written.NONE if row["under_way"] is None else written.number(row["under_way"]),
+        others=tuple(others) if row["solved"] else ((written.NONE, False),) * len(OTHER_AXES),
         marks=tuple(row["marks"]),
     )

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
+from fedbench import written
+
 Verdict = Literal[
     "reproduced",
     "close",
@@ -37,9 +39,9 @@ SHOWN: Mapping[str, tuple[str, str]] = {
     "contradicted": ("✗", "bad"),
     "agrees": ("=", "good"),
     "differs": ("≠", "bad"),
-    "consistent with the bound": ("≤", "open"),
-    "not run": ("–", "none"),
-    "not comparable": ("?", "none"),
+    "consistent with the bound": (written.AT_MOST, "open"),
+    "not run": (written.NONE, "none"),
+    "not comparable": (written.UNKNOWN, "none"),
     "kept": ("✓", "good"),
     "broken": ("✗", "bad"),
     "undecided": ("~", "open"),

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from fedbench import written
 from fedbench.errors import UsageError, nearest
 
 FILE = Path(__file__).with_name("cells.jsonl")
@@ -22,8 +23,6 @@ PAPERS: Mapping[str, str] = MappingProxyType(
     {"000": "wang2024defedavg", "001": "wu2021", "002": "toghani2022", "004": "wang2025"}
 )
 """The papers' numbers with their keys in the bibliography. An address may have either."""
-
-WHOLE = 1e15  # whole numbers from here on are not written in full
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +92,12 @@ class Cell:
             return self.printed or "lost"
         if isinstance(self.value, str):
             return self.value
-        return written(self.value) + (f" ± {self.std:g}" if self.std is not None else "")
+        text = written.exact(self.value)
+        return text if self.std is None else written.plus_minus(text, f"{self.std:g}")
 
     def matches(self, where: Mapping[str, Any]) -> bool:
         """Returns whether the cell has these values. A list stands for any of its members."""
         return all(self.known.get(key) in (value if isinstance(value, list) else [value]) for key, value in where.items())
-
-
-def written(number: float) -> str:
-    """Returns a number with six significant digits, and a whole number with all of its digits."""
-    return f"{number:.0f}" if float(number).is_integer() and abs(number) < WHOLE else f"{number:g}"
 
 
 @functools.cache

@@ -7,16 +7,15 @@ The pages of the site and of docs/papers are made from documents and compute not
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fedbench import bibliography
+from fedbench import bibliography, written
 from fedbench.papers import alignment, experiment
-from fedbench.papers.cells import PAPERS, Cell, chosen, tables, written
+from fedbench.papers.cells import PAPERS, Cell, chosen, tables
 from fedbench.papers.curves import curves
 from fedbench.papers.orders_of_convergence import BESIDE, Claims
 from fedbench.papers.price import spent
@@ -160,14 +159,11 @@ def ours(one: Verdict) -> str:
     if one.mean is None:
         return one.ours
     if not one.readings:
-        return written(one.mean)
+        return written.exact(one.mean)
     if all(reading.diverged for reading in one.readings.values()):
         return "diverged"
-    bound = ">" if any(reading.missed for reading in one.readings.values()) else ""
-    if not one.half_width:
-        return f"{bound}{one.mean:.4g}" + (" ± 0" if one.half_width is not None else "")
-    digits = max(0, 1 - math.floor(math.log10(one.half_width)))
-    return f"{bound}{one.mean:.{digits}f} ± {one.half_width:.{digits}f}"
+    bound = written.BEYOND if any(reading.missed for reading in one.readings.values()) else ""
+    return bound + written.measured(one.mean, one.half_width)
 
 
 def _order(one: Ordered, keys: Sequence[str]) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fedbench import written
 from fedbench.figures.tables.markdown import escaped
-from fedbench.leaderboard.pages.paper import hours, runs, seeds
+from fedbench.leaderboard.pages.paper import runs, seeds
 from fedbench.leaderboard.pages.papers import ORDERED, kinds, stand_in
 from fedbench.leaderboard.verdicts import ORDERS, SIGNS
 from fedbench.papers import alignment_page
@@ -92,7 +93,7 @@ def _ours(cell: Mapping[str, Any]) -> str:
 def _why(cell: Mapping[str, Any]) -> str:
     """Returns the reason of a verdict, with the price where nothing was run."""
     if cell["verdict"] == "not run" and cell["hours"]:
-        return f"{cell['why']} About {cell['steps']:.2g} steps a seed, {hours(cell['hours'])} of two cores in all."
+        return f"{cell['why']} About {cell['steps']:.2g} steps a seed, {written.hours(cell['hours'])} of two cores in all."
     return str(cell["why"])
 
 
@@ -168,8 +169,9 @@ def _theory(lines: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _interval(line: Mapping[str, Any]) -> str:
-    return "" if line["low"] is None or line["low"] == line["high"] else f" [{line['low']:.3g}, {line['high']:.3g}]"
+    return "" if line["low"] is None or line["low"] == line["high"] else f" {written.interval(line['low'], line['high'], '.3g')}"
 
 
 def _expected(line: Mapping[str, Any]) -> str:
-    return f"<= {line['expected']:.4g}" if line["kind"] == "bound" else f"{line['expected']:.4g} ± {line['allowed']:.2g}"
+    expected = f"{line['expected']:.4g}"
+    return f"<= {expected}" if line["kind"] == "bound" else written.plus_minus(expected, f"{line['allowed']:.2g}")

@@ -80,6 +80,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
+from fedbench.written import PLUS_MINUS
+
 VERSION = 2
 LOW, HIGH = 0.85, 1.18
 """The range of ours / printed."""
@@ -112,7 +114,7 @@ KINDS: Mapping[str, str] = {"runs": "Measured results", "configuration": "Consta
 """What the numbers of a table are, by the kind of the table. Kinds are never counted together."""
 IN_SHORT: Mapping[Word | Order, str] = {
     "reproduced": f"The whole 95 % interval of ours / printed lies in [{LOW}, {HIGH}], with at least {FEWEST} seeds. For an accuracy, the "
-    f"interval of ours - printed lies within ±{POINTS} points.",
+    f"interval of ours - printed lies within {PLUS_MINUS}{POINTS} points.",
     "close": "The mean over seeds lies there. The whole interval does not, or there are too few seeds, or something that decides the "
     "number is not printed.",
     "not decided": "The mean lies outside and the interval reaches inside, or there is no interval.",

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedbench.papers import experiment, facts, orders_of_convergence
-from fedbench.papers.cells import Cell, written
+from fedbench.papers.cells import Cell
 from fedbench.papers.judging import Printed, Reading, judge, order
 from fedbench.papers.price import Price, price
 from fedbench.papers.reading import Find, read, step
 from fedbench.papers.rules import Order, Word
 from fedbench.papers.runs import is_trained
+from fedbench.written import exact
 
 NEEDS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 """Names of the data sets that not every machine can have."""
@@ -110,7 +111,7 @@ def _of_configuration(cell: Cell) -> Verdict:
         return Verdict(cell, "not comparable", "The number is lost in our copy of the paper.", {})
     number, where = facts.ours(cell)
     agrees = number == cell.amount
-    why = f"The code has {written(number)}." if agrees else f"The code has {written(number)}, which is not what is printed."
+    why = f"The code has {exact(number)}." if agrees else f"The code has {exact(number)}, which is not what is printed."
     return Verdict(cell, "agrees" if agrees else "differs", why, {}, mean=number, ours=where, command=_command(cell))
 
 

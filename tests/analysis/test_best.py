@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from fedbench.analysis.best import Comparison, Ratio, compare
+from fedbench.analysis.best import Comparison, compare
 from fedbench.analysis.scatter import Prior, row_variances
+from fedbench.written import Ratio
 from tests.analysis.boards_made_up import costs_of, drawn
 
 LOGS = np.array([[1.0, 1.4, 2.2], [1.1, 1.3, 2.6], [0.9, 1.5, 2.1], [1.2, 1.4, 2.3]])

@@ -29,7 +29,7 @@ ABOUT = {
     "types": "the vocabulary",
     "own_files": "the files of a user's data set, and their sum",
     "bibliography | extras | plain_files | pickles | places | foreign": "citations, extras, careful reading",
-    "errors | process | strict_yaml | strict_json | rules": "messages, strict formats, the rules' text",
+    "errors | process | strict_yaml | strict_json | rules | written": "messages, strict formats, rules, numbers",
 }
 GROUND = ("csrc", "the C++ core, which only kernels import")
 WIDTH, ROW, LEFT, TEXT = 860, 32, 28, 536

@@ -6,6 +6,8 @@
 2. Only fedbench.kernels imports the extensions.
 3. Papers are cited by author and year (fedbench/literature.toml), never by a number of ours such as
     [000].
+4. Only fedbench/written.py writes the signs of numbers, of a bound, an interval or the set of the
+   best. Docstrings and comments may show them.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from .vectors import reductions
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "fedbench"
 NUMBERED = re.compile(r"\[00\d\]")
+SIGNS = re.compile("[≥≤∞±●]|&(ge|le|infin|plusmn);")
+COMMENTS = re.compile(r"/\*.*?\*/|(?<![:\w])//[^\n]*|\{#.*?#\}", re.DOTALL)
 TEXTS = {".py", ".pyi", ".yaml", ".toml", ".md", ".txt", ".html", ".cpp", ".hpp", ".cu", ".cuh"}
 
 
@@ -44,6 +48,20 @@ def numbered_citations(text: str) -> Iterator[tuple[int, str]]:
             yield line, f"{found} means nothing to a reader; cite author and year, with an entry in fedbench/literature.toml"
 
 
+def signs(source: str, *, is_python: bool = True) -> Iterator[tuple[int, str]]:
+    """(line, what) of every sign of a number."""
+    if is_python:
+        nodes = list(ast.walk(ast.parse(source)))
+        told = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+        lines = [(one.lineno, one.value) for one in nodes if isinstance(one, ast.Constant) and id(one) not in told]
+    else:
+        blank = COMMENTS.sub(lambda found: "\n" * found[0].count("\n"), source)
+        lines = list(enumerate(blank.splitlines(), 1))
+    for line, text in lines:
+        if isinstance(text, str) and (found := SIGNS.search(text)):
+            yield line, f"writes {found[0]}; fedbench/written.py does"
+
+
 def texts() -> Iterator[Path]:
     """Files in which papers are cited: the package, the core, pages and the scenarios."""
     folders = [PACKAGE, ROOT / "csrc", ROOT / "docs", ROOT / "benchmarks"]
@@ -59,7 +77,11 @@ def violations() -> Iterator[str]:
         room, source = file.relative_to(PACKAGE).parts[0], file.read_text()
         found = list(reductions(source)) if room == "algorithms" else []
         found += [] if room == "kernels" else extension_imports(source)
+        found += [] if room == "written.py" else signs(source)
         yield from (f"{file.relative_to(PACKAGE.parent)}:{line}: {what}" for line, what in found)
+    for file in sorted(file for kind in ("*.html",) for file in PACKAGE.rglob(kind) if file.name != "parquet.js"):
+        shown = signs(file.read_text(), is_python=False)
+        yield from (f"{file.relative_to(PACKAGE.parent)}:{line}: {what}" for line, what in shown)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 
 from fedbench import registry
 
-from .rules import extension_imports, numbered_citations, texts, violations
+from .rules import extension_imports, numbered_citations, signs, texts, violations
 from .vectors import reductions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,6 +74,12 @@ def test_a_citation_by_number_is_found() -> None:
     assert not list(numbered_citations("x[0] = a[004:] and rows[1][0]"))
     found = {file.relative_to(ROOT).parts[0] for file in texts()}
     assert {"fedbench", "csrc", "README.md"} <= found
+
+
+def test_signs_of_numbers_have_one_writer() -> None:
+    assert [line for line, _ in signs('"""≥"""\nx = f"{y} ± 1"  # ≥\nz = ["≤"]')] == [2, 3]
+    page = '/* ≥\n∞ */ const a = "https://b"; // ±\nconst b = "●";\n<b>{# ≤ #}</b>\n<b>&le;</b>'
+    assert [line for line, _ in signs(page, is_python=False)] == [3, 5]
 
 
 @pytest.mark.parametrize("file", ALGORITHM_FILES, ids=lambda p: p.stem)

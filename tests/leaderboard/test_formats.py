@@ -1,53 +1,4 @@
-import pytest
-
 from fedbench.leaderboard import formats
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "–"),
-        (0, "0"),
-        (12, "12"),
-        (12.34, "12.3"),
-        (0.01234, "0.0123"),
-        (99.97, "100"),
-        (1234.5, "1,234"),
-        (999_999, "999,999"),
-        (1_234_567, "1.23 M"),
-        (999.6e6, "1,000 M"),
-        (4.2e9, "4.20 G"),
-    ],
-)
-def test_number(value, text):
-    assert formats.number(value) == text
-
-
-def test_size_and_percent():
-    assert [formats.size(x) for x in (None, 12, 1500, 2.5e9, 7e17)] == ["–", "12 B", "1.50 kB", "2.50 GB", "700 PB"]
-    assert [formats.percent(x) for x in (None, 0, 1e-9, 0.005, 0.0051, 0.314, 1)] == [
-        "–",
-        "0 %",
-        "<1 %",
-        "<1 %",
-        "1 %",
-        "31 %",
-        "100 %",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("mean", "half", "text"),
-    [
-        (0.8731, 0.0042, "0.873 ± 0.004"),
-        (0.5, None, "0.500"),
-        (None, None, "–"),
-        (0.5, 1e-5, "0.500 ± <0.001"),
-        (0.5, 0.0, "0.500 ± 0.000"),
-    ],
-)
-def test_interval(mean, half, text):
-    assert formats.interval({"mean": mean, "half_width": half}) == text
 
 
 def test_seed_note():
@@ -70,13 +21,6 @@ def test_hits():
     assert formats.hits(miss | {"beyond": 2.5e6}, BYTES) == "> 2.50 MB (1/3)"
     assert formats.hits_note(hit | {"restricted_mean": {"mean": 12.5, "half_width": 0.9}}, SECONDS) == "mean 12.5 s ± 0.900 s"
     assert formats.hits_note(miss | {"restricted_mean": {"mean": 18.2, "half_width": 3.0}}, UPDATES) == "mean ≥ 18.2"
-
-
-def test_amounts_and_places():
-    assert [formats.amount(x, SECONDS) for x in (None, 12.0, 1234.0)] == ["–", "12.0 s", "1,234 s"]
-    assert [formats.place(x, SECONDS) for x in (None, 12.0, 12.5)] == ["–", "12 s", "12.5 s"]
-    assert [formats.place(x, BYTES) for x in (12, 1.5e9)] == ["12 B", "1.50 GB"]
-    assert formats.place(26.0, UPDATES) == "26 updates"
 
 
 def test_standings_and_differences():

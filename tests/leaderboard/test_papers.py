@@ -265,11 +265,6 @@ def test_an_algorithm_leads_to_the_tables_that_have_it(record: Make) -> None:
     assert papers.using(site, "slow[a=1]", sources) == [{"paper": one, "tables": []}]
 
 
-def test_times_in_words() -> None:
-    given = (None, 0.0, 0.5 / 3600, 30 / 3600, 0.2, 1.0, 9.96, 47.0, 72.0)
-    assert [paper.hours(value) for value in given] == ["", "<1 s", "<1 s", "30 s", "12 min", "1 h", "10 h", "47 h", "3 days"]
-
-
 def test_what_each_seed_gave() -> None:
     """A word that all seeds give is said once, a number for each of them."""
     assert paper.seeds(cell(1, ours="diverged", seeds=["diverged", "diverged"])) == "all 2 seeds"

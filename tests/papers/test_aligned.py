@@ -1,4 +1,4 @@
-"""What a paper's document has beside its tables, and how numbers are written in it."""
+"""What a paper's document has beside its tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fedbench.papers import published
-from fedbench.papers.cells import cells, written
+from fedbench.papers.cells import cells
 from fedbench.papers.document import document, ours
 from fedbench.papers.judging import Reading
 from fedbench.papers.verdicts import Verdict
@@ -31,11 +31,6 @@ def test_all_papers_are_published(tmp_path: Path) -> None:
     found: list[dict[str, Any]] = published.Committed.read(tmp_path).documents(ROOT)
     assert sum(len(table["cells"]) for one in found for table in one["tables"]) == 499
     assert all(one["alignment"] for one in found)
-
-
-@pytest.mark.parametrize(("number", "text"), [(2065408, "2065408"), (0.1, "0.1"), (1e15, "1e+15"), (3e-5, "3e-05"), (4.0, "4")])
-def test_whole_numbers_are_written_in_full(number: float, text: str) -> None:
-    assert written(number) == text
 
 
 def test_yes_and_no_are_words() -> None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbench.analysis.best import Ratio
 from fedbench.analysis.board import Board, Standing, times
 from fedbench.analysis.groups import Group
 from fedbench.analysis.profiles import Reference, ecdf, profile
 from fedbench.errors import UsageError
+from fedbench.written import Ratio
 
 FACTORS = 2.0 ** np.arange(-2, 5 + 1 / 32, 1 / 16)
 """Factors of reference times, from a quarter to 32."""

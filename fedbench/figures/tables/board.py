@@ -3,17 +3,15 @@ plain data."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fedbench.analysis.best import Ratio
+from fedbench import written
 from fedbench.analysis.board_table import BoardLine
+from fedbench.written import AT_LEAST, BEST
 
-COST, REGRET, ALL_TARGETS, NO_ROW, NEVER, NO_VERDICT = "cost", "regret", "all targets", "–", "never", "?"
+NO_ROW, NEVER, NO_VERDICT = written.NONE, "never", written.UNKNOWN
 CHEAPEST, REFERENCES = "cheapest, cost", "references, not compared"
-IN_SET, AT_LEAST = "●", "≥"
-"""Signs in a cell: its row is in the set of the best, its number is a lower bound."""
 
 
 @dataclass(frozen=True)
@@ -61,26 +59,24 @@ def over_targets(lines: Sequence[BoardLine], left_out: Mapping[str, str] | None 
     """
     targets = sorted({line.target for line in lines if line.target is not None})
     found = {(line.row, line.target): line for line in lines}
+
+    def at(target: float) -> Callable[[str], Cell]:
+        return lambda row: _cost(found.get((row, target)))
+
+    columns: dict[str, Callable[[str], Cell]] = {
+        "cost": lambda row: _cost(found[row, None], marked=True),
+        "regret": lambda row: _regret(found[row, None]),
+        **{written.targets([target]): at(target) for target in targets},
+    }
     blocks = []
     for system in dict.fromkeys(line.system for line in lines):
         names = dict.fromkeys(line.row for line in lines if line.system == system)
-        rows = [
-            Row(
-                name,
-                (
-                    _cost(found[name, None], marked=True),
-                    _regret(found[name, None]),
-                    *(_cost(found.get((name, t))) for t in targets),
-                ),
-            )
-            for name in names
-        ]
+        rows = [Row(name, tuple(cell(name) for cell in columns.values())) for name in names]
         decided = [t for t in targets if any(line.has_verdict for line in lines if (line.system, line.target) == (system, t))]
-        blocks.append(Block(f"{system or REFERENCES}{f': {_percents(decided)}' if decided else ''}", tuple(rows)))
+        blocks.append(Block(f"{system or REFERENCES}{f': {written.targets(decided)}' if decided else ''}", tuple(rows)))
     told = "Cost: virtual seconds until the targets are held that stand behind the system, the geometric mean over seeds and targets."
-    heads = (COST, REGRET, *(f"{100 * target:g} %" for target in targets))
     return Grid(
-        heads,
+        tuple(columns),
         tuple(blocks),
         (told, *_notes(blocks), *(f"Not compared: {row}, {why}." for row, why in (left_out or {}).items())),
     )
@@ -126,8 +122,7 @@ def _cost(line: BoardLine | None, *, marked: bool = False) -> Cell:
     missed = f"miss {line.attempts - line.hits}/{line.attempts}" if line.is_bound else ""
     if line.hits == 0:
         return Cell("", missed)
-    mark = IN_SET if marked and line.is_best else ""
-    return Cell(f"{f'{AT_LEAST} ' if line.is_bound else ''}{seconds(line.cost)}", missed, mark)
+    return Cell(written.bound(written.tenths(line.cost), line.is_bound), missed, BEST if marked and line.is_best else "")
 
 
 def _regret(line: BoardLine | None) -> Cell:
@@ -137,21 +132,7 @@ def _regret(line: BoardLine | None) -> Cell:
         return Cell("", NO_VERDICT if line.system else "")
     if line.regret is None:
         return Cell("", NEVER if line.hits == 0 else "alone")
-    return Cell(*ratio(line.regret), IN_SET if line.is_best else "")
-
-
-def ratio(found: Ratio) -> tuple[str, str]:
-    """Returns a ratio with its sign, and its interval: `≥ 1.24` and `[1.01, ∞]`. There is no
-    interval with too few seeds."""
-    if found.low == 0 and math.isinf(found.high):
-        return f"{found.value:.2f}", ""
-    high = "∞" if math.isinf(found.high) else f"{found.high:.2f}"
-    return f"{f'{found.sign} ' if found.sign else ''}{found.value:.2f}", f"[{found.low:.2f}, {high}]"
-
-
-def seconds(value: float) -> str:
-    """Returns seconds with one decimal, or with none from 100 on."""
-    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
+    return Cell(*line.regret.parts, BEST if line.is_best else "")
 
 
 def plain(cell: Cell) -> str:
@@ -159,15 +140,11 @@ def plain(cell: Cell) -> str:
     return " ".join(part for part in (cell.mark, cell.number, cell.rest) if part)
 
 
-def _percents(targets: Sequence[float]) -> str:
-    return ", ".join(f"{100 * target:g}" for target in targets) + " %"
-
-
 def _notes(blocks: Sequence[Block]) -> list[str]:
     cells = [cell for block in blocks for row in block.rows for cell in row.cells]
     lines = ["Rows of one system are compared, and only they. Brackets: 95 % intervals."]
     if any(cell.mark for cell in cells):
-        lines.append(f"{IN_SET} in the set of the best, which contains the best row with a probability of at least 95 %.")
+        lines.append(f"{BEST} in the set of the best, which contains the best row with a probability of at least 95 %.")
     if any(AT_LEAST in cell.number for cell in cells):
         lines.append(
             f"{AT_LEAST} a lower bound, since a missed target counts with what the run had spent; miss 3/10: 3 of 10 are missed."

@@ -25,10 +25,7 @@ from collections.abc import Sequence
 
 from fedbench.analysis.board_table import BoardLine
 
-COLUMNS = (
-    "point", "algorithm", "system", "target", "verdict", "seconds", "lower_bound", "hits", "attempts", "median_seconds", "regret",
-    "regret_low", "regret_high", "in_set", "gradients", "bytes", "at_work", "seeds", "unfinished",
-)  # fmt: skip
+Value = bool | float | str | None
 
 
 def as_csv(lines: Sequence[BoardLine], head: Sequence[str]) -> str:
@@ -38,23 +35,23 @@ def as_csv(lines: Sequence[BoardLine], head: Sequence[str]) -> str:
     for line in head:
         content.write(f"# {line}\n")
     writer = csv.writer(content, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_values(line) for line in lines)
+    rows = [_row(line) for line in lines]
+    writer.writerows([list(rows[0]), *(map(_text, row.values()) for row in rows)])
     return content.getvalue()
 
 
-def _values(line: BoardLine) -> list[str]:
-    """Returns the values of a row in the order of COLUMNS."""
-    regret = (None,) * 3 if line.regret is None else (line.regret.value, line.regret.low, line.regret.high)
-    values = (
-        line.point, line.row, line.system, line.target, line.has_verdict, line.cost, line.is_bound, line.hits, line.attempts,
-        line.median, *regret, line.is_best if line.target is None else None, line.gradients, line.bytes, line.at_work, line.seeds,
-        line.unfinished,
-    )  # fmt: skip
-    return [_text(value) for value in values]
+def _row(line: BoardLine) -> dict[str, Value]:
+    """Returns a row by column."""
+    regret, low, high = (None, None, None) if line.regret is None else (line.regret.value, line.regret.low, line.regret.high)
+    return {
+        "point": line.point, "algorithm": line.row, "system": line.system, "target": line.target, "verdict": line.has_verdict,
+        "seconds": line.cost, "lower_bound": line.is_bound, "hits": line.hits, "attempts": line.attempts, "median_seconds": line.median,
+        "regret": regret, "regret_low": low, "regret_high": high, "in_set": line.is_best if line.target is None else None,
+        "gradients": line.gradients, "bytes": line.bytes, "at_work": line.at_work, "seeds": line.seeds, "unfinished": line.unfinished,
+    }  # fmt: skip
 
 
-def _text(value: bool | float | str | None) -> str:
+def _text(value: Value) -> str:
     """Returns a number with all of its digits, 1 or 0 for a bool, and nothing for None and for what
     is not finite."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):

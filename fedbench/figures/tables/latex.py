@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fedbench.figures.tables.board import Block, Cell, Grid, plain
+from fedbench.written import AT_LEAST, BEST, ENDLESS, NONE, PLUS_MINUS
 
 ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -21,11 +22,11 @@ ESCAPES = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
-    "–": "--",
-    "±": r"$\pm$",
-    "≥": r"$\geq$",
-    "●": r"$\bullet$",
-    "∞": r"$\infty$",
+    NONE: "--",
+    PLUS_MINUS: r"$\pm$",
+    AT_LEAST: r"$\geq$",
+    BEST: r"$\bullet$",
+    ENDLESS: r"$\infty$",
 }
 LETTERS = 96
 """How many letters wide a table may be, about 14 cm. The columns of a wider one go on below."""

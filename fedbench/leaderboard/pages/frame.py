@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from fedbench import written
 from fedbench.leaderboard import formats, verdicts
 from fedbench.leaderboard.places import PAGES, Places
 from fedbench.leaderboard.ways import FRONT, HOME, Ways, ways
@@ -70,7 +71,7 @@ class Site:
 
 @functools.cache
 def environment() -> Environment:
-    """Returns the templates with the filters that they use."""
+    """Returns the templates with the signs and the filters that they use."""
     environment = Environment(
         loader=PackageLoader("fedbench.leaderboard"),
         autoescape=True,
@@ -79,12 +80,17 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals |= {
+        "at_least": written.AT_LEAST,
+        "plus_minus": written.PLUS_MINUS,
+        "best_mark": Markup(f'<span class="best-mark" aria-hidden="true">{written.BEST}</span>'),
+    }
     environment.filters |= {
-        "seconds": formats.seconds,
-        "place": formats.place,
-        "percent": formats.percent,
-        "number": formats.number,
-        "size": formats.size,
+        "seconds": written.seconds,
+        "place": written.place,
+        "percent": written.percent,
+        "number": written.number,
+        "size": written.size,
         "breakable": breakable,
         "on_board": formats.on_board,
         "cost": formats.cost,

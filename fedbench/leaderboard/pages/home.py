@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from fedbench import written
 from fedbench.leaderboard import formats, standings
 from fedbench.leaderboard.decisions import regret_on
 from fedbench.leaderboard.document import board_at, groups_at
@@ -17,6 +18,7 @@ from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures.bars import bar
 from fedbench.leaderboard.pictures.standings import pictures
 from fedbench.leaderboard.ways import HOME, LEARN
+from fedbench.written import Ratio
 
 COMMANDS = (
     ("Run", "fedbench run digits-demo -a fedavg -a 'fedbuff[concurrency=10]' --seeds 5 --set budget.seconds=200"),
@@ -93,11 +95,10 @@ def always(document: Mapping[str, Any], kind: str, panels: Sequence[standings.Pa
     if not rows:
         return ""
     best = min(rows, key=lambda row: row["ratio"][0])
-    ratio, interval = formats.ratio(best["ratio"])
-    least = "at least " if best["is_bound"] else ""
+    ratio, interval = Ratio.of(best["ratio"]).parts
     return (
-        f"With {panels[0].system}, always using `{best['label']}` costs {least}{ratio} times {interval} as much as the best of each "
-        f"point on average, and {best['worst']:.2f} times at worst."
+        f"With {panels[0].system}, always using `{best['label']}` costs {written.at_least(ratio, best['is_bound'])} times {interval} as "
+        f"much as the best of each point on average, and {written.ratio(best['worst'])} times at worst."
     )
 
 
@@ -126,16 +127,16 @@ def answer(document: Mapping[str, Any], kind: str, baseline: str, asked: Mapping
 
 def _row(row: Mapping[str, Any], axis: str, *, is_first: bool, is_best: bool) -> Row:
     regret = regret_on(row, axis)
-    ratio, interval = (formats.cost(row, axis), "") if is_first else formats.ratio(regret)
+    ratio, interval = (formats.cost(row, axis), "") if is_first else Ratio.of(regret).parts
     return Row(row["label"], is_best, ratio, interval, bar({"regret": regret, "against": True}))
 
 
-def _words(best: Sequence[str], other: str, regrets: Mapping[str, Sequence[float | None]], axis: str) -> str:
+def _words(best: Sequence[str], other: str, regrets: Mapping[str, tuple[float, float, float | None]], axis: str) -> str:
     """Returns in Markdown which algorithms are the best, and the ratio of another one."""
     names = standings.listed([f"`{label}`" for label in best[:MOST]])
     more = f" and {len(best) - MOST} more" if len(best) > MOST else ""
     words = f"{names}{more} {'is the best' if len(best) == 1 else 'are the best, within the noise'}."
     if not other:
         return words
-    ratio, interval = formats.ratio(regrets[other])
-    return f"{words} `{other}` {VERBS[axis]} {ratio.replace('≥ ', 'at least ')} times {TIMES[axis]} {interval}."
+    ratio, interval = Ratio.of(regrets[other]).parts
+    return f"{words} `{other}` {VERBS[axis]} {written.spoken(ratio)} times {TIMES[axis]} {interval}."

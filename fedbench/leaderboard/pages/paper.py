@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from fedbench import written
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.papers import ORDERED, kinds, stand_in, summary
 from fedbench.leaderboard.pages.scenario import bands
@@ -112,7 +113,7 @@ def _rows(cells: Sequence[Mapping[str, Any]], marks: Mapping[str, str]) -> list[
                 "setting": list(zip(cell["setting"], same, strict=True)),
                 "marks": [marks[text] for text, _ in dict.fromkeys(_of_cell(cell)) if text in marks],
                 "seeds": seeds(cell) or ("1 seed" if cell["seeds"] else ""),
-                "hours": hours(cell["hours"]),
+                "hours": written.hours(cell["hours"]),
             }
         )
         above = cell["setting"]
@@ -133,24 +134,8 @@ def runs(table: Mapping[str, Any]) -> str:
     there are none."""
     if not table["runs"]:
         return ""
-    cost = f"{hours(table['spent'])} of two cores of the reference machine"
+    cost = f"{written.hours(table['spent'])} of two cores of the reference machine"
     return f"The committed runs ({table['runs']}, variations included) cost about {cost}."
-
-
-def hours(value: float | None) -> str:
-    """Returns a time of computing, given in hours: <1 s, 40 s, 12 min, 3.5 h, 2.1 days. Empty for
-    None."""
-    if value is None:
-        return ""
-    for least, unit, factor in ((48.0, "days", 1 / 24), (1.0, "h", 1.0), (1 / 60, "min", 60.0)):
-        if value >= least:
-            return f"{_two(value * factor)} {unit}"
-    return f"{_two(value * 3600)} s" if value * 3600 >= 1 else "<1 s"
-
-
-def _two(value: float) -> str:
-    """Returns a number with two significant digits, or a whole number from 10 on."""
-    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 def _orders(orders: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -182,7 +167,7 @@ def _varied(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _claim(line: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a line of theory, with what was expected of it in words."""
     expected, allowed = f"{line['expected']:.4g}", f"{line['allowed']:.2g}"
-    wanted = f"at most {expected}" if line["kind"] == "bound" else f"{expected} ± {allowed}"
+    wanted = f"at most {expected}" if line["kind"] == "bound" else written.plus_minus(expected, allowed)
     low, high = line["low"], line["high"]
     between = "" if low is None or high is None or low == high else f"{low:.4g} to {high:.4g}"
     return {"given": line, "wanted": wanted, "between": between}

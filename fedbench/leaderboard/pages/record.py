@@ -8,10 +8,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from fedbench import written
 from fedbench.analysis.axes import AXES, Axis
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.document import TITLES, board_at
-from fedbench.leaderboard.formats import NONE
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.scenario import bands, cut, last_reached
 from fedbench.leaderboard.pictures import chart
@@ -23,29 +23,29 @@ MEASURES = {
     "test_accuracy": ("Test accuracy at the end", formats.interval),
     "test_accuracy_last_10": ("Mean of the last ten evaluations", formats.interval),
     "client_accuracy_worst_decile": ("Worst tenth of the clients", formats.interval),
-    "updates": ("Server updates", lambda value: formats.number(value["mean"])),
-    "gradient_evaluations": ("Mini-batch gradients", lambda value: formats.number(value["mean"])),
-    "server_forward_examples": ("Forward passes of examples at the server", lambda value: formats.number(value["mean"])),
-    "server_gradient_examples": ("Gradients of examples at the server", lambda value: formats.number(value["mean"])),
-    "public_logits_vectors": ("Public logits at the server, in models", lambda value: formats.number(value["mean"])),
-    "trained_steps": ("Local steps trained", lambda value: formats.number(value["mean"])),
-    "bytes_up": ("Sent by clients", lambda value: formats.size(value["mean"])),
-    "bytes_down": ("Sent to clients", lambda value: formats.size(value["mean"])),
-    "busy_fraction": ("Clients busy", lambda value: formats.percent(value["mean"])),
-    "staleness_mean": ("Mean staleness", lambda value: formats.number(value["mean"])),
-    "participation_gini": ("Gini index of participation", lambda value: formats.number(value["mean"])),
-    "lost_share": ("Jobs lost or late", lambda value: formats.percent(value["mean"])),
-    "wasted_share": ("Local steps in vain", lambda value: formats.percent(value["mean"])),
+    "updates": ("Server updates", lambda value: written.number(value["mean"])),
+    "gradient_evaluations": ("Mini-batch gradients", lambda value: written.number(value["mean"])),
+    "server_forward_examples": ("Forward passes of examples at the server", lambda value: written.number(value["mean"])),
+    "server_gradient_examples": ("Gradients of examples at the server", lambda value: written.number(value["mean"])),
+    "public_logits_vectors": ("Public logits at the server, in models", lambda value: written.number(value["mean"])),
+    "trained_steps": ("Local steps trained", lambda value: written.number(value["mean"])),
+    "bytes_up": ("Sent by clients", lambda value: written.size(value["mean"])),
+    "bytes_down": ("Sent to clients", lambda value: written.size(value["mean"])),
+    "busy_fraction": ("Clients busy", lambda value: written.percent(value["mean"])),
+    "staleness_mean": ("Mean staleness", lambda value: written.number(value["mean"])),
+    "participation_gini": ("Gini index of participation", lambda value: written.number(value["mean"])),
+    "lost_share": ("Jobs lost or late", lambda value: written.percent(value["mean"])),
+    "wasted_share": ("Local steps in vain", lambda value: written.percent(value["mean"])),
 }
 """The measures that the page shows, with their titles and how they are written."""
 MADE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "Outcome": lambda run: " ".join(
         filter(None, (run["state"], (cause := run.get("ended_by")) and f"({cause})", run.get("message")))
     ),
-    "Commit": lambda run: (run.get("commit") or NONE)[:10] + (" with changes" if run.get("dirty") else ""),
-    "Trainer": lambda run: (run.get("trainer") or NONE) + (f" on {run['gpu']}" if run.get("gpu") else ""),
-    "Instructions": lambda run: run.get("instruction_set") or NONE,
-    "CPU": lambda run: run.get("cpu") or NONE,
+    "Commit": lambda run: (run.get("commit") or written.NONE)[:10] + (" with changes" if run.get("dirty") else ""),
+    "Trainer": lambda run: (run.get("trainer") or written.NONE) + (f" on {run['gpu']}" if run.get("gpu") else ""),
+    "Instructions": lambda run: run.get("instruction_set") or written.NONE,
+    "CPU": lambda run: run.get("cpu") or written.NONE,
 }
 """How a run ended and was made, as texts. What is the same for all runs of a row stands once."""
 

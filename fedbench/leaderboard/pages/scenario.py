@@ -11,6 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from fedbench import written
 from fedbench.analysis.axes import AXES, Axis
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.cells import cells, columns, loses_jobs
@@ -112,7 +113,7 @@ def _part(
         "kind": kind,
         "title": TITLES[kind],
         "is_folded": kind != document["kinds"][0],
-        "compared_at": formats.place(at, axis) if (at := scenario["horizon"]["at"]) is not None else "",
+        "compared_at": written.place(at, axis["unit"]) if (at := scenario["horizon"]["at"]) is not None else "",
         "given": scenario,
         "facts": _facts(scenario, axis),
         "boards": boards(document, kind, point),
@@ -172,7 +173,7 @@ def cut(until: float | None, end: float, axis: Mapping[str, str], horizon: float
         if horizon and f"{until:.3g}" == f"{horizon:.3g}"
         else "a little after the last run reached its last target"
     )
-    return f"The picture ends at {formats.place(until, axis)}, {why}; the runs go on until {formats.place(end, axis)}."
+    return f"The picture ends at {written.place(until, axis['unit'])}, {why}; the runs go on until {written.place(end, axis['unit'])}."
 
 
 def last_reached(rows: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any], end: float) -> float | None:
@@ -198,7 +199,7 @@ def _facts(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> list[tuple[s
     counts = sorted({len(row["seeds"]) for row in scenario["rows"]})
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     task = " · ".join(str(part) for part in (scenario["task"]["name"], scenario["task"].get("model")) if part)
-    clients = formats.NONE if scenario["clients"] is None else f"{scenario['clients']:,}"
+    clients = written.NONE if scenario["clients"] is None else f"{scenario['clients']:,}"
     facts = [("Task", task), ("Clients", clients), ("Budget", formats.budget(scenario))]
     facts += [("Targets", formats.targets(scenario)), ("Seeds per row", seeds)]
     return [*facts, ("Accuracy is compared at", formats.horizon(scenario, axis))]

@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from fedbench import plain_files
+from fedbench import plain_files, written
 from fedbench.errors import UsageError
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import image
@@ -85,15 +85,8 @@ def render(site: Site) -> str:
 
 def _told(case: Mapping[str, Any]) -> str:
     known = [value for value in case["values"] if value is not None]
-    text = f"now {_seconds(known[-1])}"
-    return text if len(known) < 2 else f"{text}, at first {_seconds(known[0])}"
-
-
-def _seconds(value: float) -> str:
-    for limit, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if value >= limit:
-            return f"{value / limit:.3g} {unit}"
-    return f"{value / 1e-9:.3g} ns"
+    text = f"now {written.duration(known[-1])}"
+    return text if len(known) < 2 else f"{text}, at first {written.duration(known[0])}"
 
 
 def _picture(case: Mapping[str, Any], commits: Sequence[str]) -> Markup:
@@ -103,7 +96,7 @@ def _picture(case: Mapping[str, Any], commits: Sequence[str]) -> Markup:
     places = [(6 + (WIDTH - 12) * i / last, 8 + (HEIGHT - 16) * (1 - value / most), i, value) for i, value in known]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in places)
     dots = "".join(
-        f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(commits[i][:10])}: {_seconds(value)}</title></circle>'
+        f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(commits[i][:10])}: {written.duration(value)}</title></circle>'
         for x, y, i, value in places
     )
     axis = f'<line class="rule" x1="6" x2="{WIDTH - 6}" y1="{HEIGHT - 8}" y2="{HEIGHT - 8}"/>'

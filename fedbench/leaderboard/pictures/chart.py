@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from fedbench.leaderboard import formats
+from fedbench import written
 from fedbench.leaderboard.pictures.scales import LogScale, Scale, place_scale, value_scale
 
 HEIGHT = 340  # CSS pixels, also in style.css
@@ -157,9 +157,9 @@ def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None
 
 
 def _description(lines: Sequence[Series], picture: Picture) -> str:
-    ends = "; ".join(f"{line.name}: {line.mean[-1]:.3f} at {formats.amount(line.at[-1], picture.axis)}" for line in lines)
+    ends = "; ".join(f"{line.name}: {line.mean[-1]:.3f} at {written.amount(line.at[-1], picture.axis['unit'])}" for line in lines)
     if len(lines) == 1:
-        return f"At the end: {lines[0].mean[-1]:.3f} at {formats.amount(lines[0].at[-1], picture.axis)}."
+        return f"At the end: {lines[0].mean[-1]:.3f} at {written.amount(lines[0].at[-1], picture.axis['unit'])}."
     goals = ", ".join(f"{value:g}" for value in picture.targets)
     return f"Mean test accuracy at the end of the runs. {ends}." + (f" Target: {goals}." if goals else "")
 
@@ -173,7 +173,7 @@ def _grid(x: LogScale, y: Scale) -> str:
 def _names(x: LogScale, y: Scale, axis: Mapping[str, str]) -> list[str]:
     """Returns the numbers at the ticks, and what they are."""
     values = "".join(f'<text y="{_y(y, value)}">{y.label(value)}</text>' for value in y.ticks)
-    places = "".join(f'<text x="{100 * x.share(value):.4g}%">{formats.tick(value, axis)}</text>' for value in x.ticks)
+    places = "".join(f'<text x="{100 * x.share(value):.4g}%">{written.tick(value, axis["unit"])}</text>' for value in x.ticks)
     return [
         f'<g class="values">{values}</g><g class="places">{places}</g>',
         f'<line class="axis" x2="100%" y1="{HEIGHT}" y2="{HEIGHT}"/>',

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from fedbench.leaderboard import formats
+from fedbench import written
 from fedbench.leaderboard.pictures import image
 
 WIDTH, HEIGHT = 230, 132
@@ -46,7 +46,7 @@ def _picture(found: Mapping[str, Any], option: Mapping[str, Any], most: float) -
     scale = ", logarithmic" if option["scale"] == "log" else ""
     inside = (
         f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{bottom}" y2="{bottom}"/>'
-        f'<text x="{LEFT - 5}" y="{TOP}" dy=".7em" text-anchor="end">{formats.number(most)}</text>'
+        f'<text x="{LEFT - 5}" y="{TOP}" dy=".7em" text-anchor="end">{written.number(most)}</text>'
         f'<text x="{LEFT - 5}" y="{bottom}" text-anchor="end">0 s</text>{ends}'
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 5}" text-anchor="middle">{escape(option["name"])}{scale}</text>'
         f"{''.join(parts)}{''.join(named)}"
@@ -58,9 +58,10 @@ def _dot(trial: Mapping[str, Any], value: float, x: float, y: float, *, is_chose
     """Returns the dot of the trial that was chosen, or of the default options, with what it is in
     words."""
     kind = "dot" + " hollow" * bool(trial["misses"]) + " chosen" * is_chosen
-    least, missed = ("at least ", f", {trial['misses']} of {trial['attempts']} missed") if trial["misses"] else ("", "")
+    missed = f", {trial['misses']} of {trial['attempts']} missed" if trial["misses"] else ""
+    cost = written.at_least(f"{trial['seconds']:.1f} s", bool(missed))
     what = "; ".join(("chosen",) * is_chosen + ("default options",) * (trial["trial"] == 0))
-    told = f"{what}: {value:g}, {least}{trial['seconds']:.1f} s{missed}"
+    told = f"{what}: {value:g}, {cost}{missed}"
     return f'<circle class="{kind}" cx="{x:.0f}" cy="{y:.0f}" r="{5 if is_chosen else 3}"><title>{told}</title></circle>'
 
 

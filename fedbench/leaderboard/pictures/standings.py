@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
+from fedbench import written
 from fedbench.leaderboard.standings import Panel, Standing
 
 HEAD, ROW, FOOT = 38, 25, 24  # pixels
@@ -73,7 +74,7 @@ def _row(row: Standing, points: int, y: float, end: float, *, has_costs: bool) -
         parts.append(
             f'<line class="range" x1="{_x(low, end)}" x2="{_x(high, end)}" y1="{y}" y2="{y}"/>'
             f'<circle class="{dot}" cx="{_x(value, end)}" cy="{y}" r="3.5"/>'
-            f'<text x="100%" y="{y}" dy=".35em" text-anchor="end">{"≥ " if row.is_bound else ""}{value:.2f}</text>'
+            f'<text x="100%" y="{y}" dy=".35em" text-anchor="end">{written.bound(written.ratio(value), row.is_bound)}</text>'
         )
     return f"<g><title>{escape(_told(row, points))}</title>{''.join(parts)}</g>"
 
@@ -87,5 +88,5 @@ def _told(row: Standing, points: int) -> str:
     if row.average is None:
         return f"{row.label} is among the best at {row.best} of {points} points"
     value, low, high = row.average
-    cost = f"{'at least ' if row.is_bound else ''}{value:.2f} times the best’s cost, 95 % interval {low:.2f} to {high:.2f}"
+    cost = f"{written.at_least(written.ratio(value), row.is_bound)} times the best’s cost, 95 % interval {low:.2f} to {high:.2f}"
     return f"{row.label} is among the best at {row.best} of {points} points; always used, it costs {cost}"

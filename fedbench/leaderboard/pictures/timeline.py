@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from fedbench.leaderboard import formats
+from fedbench import written
 from fedbench.leaderboard.pictures import image
 
 WIDTH, ROW = 760, 18
@@ -47,10 +47,10 @@ def timeline(found: Mapping[str, Any]) -> Markup:
     parts.append(f'<path class="updates" d="{marks}"/>')
     parts.append(f'<text x="{LEFT - 6}" y="{bottom + 8}" dy=".32em" text-anchor="end">updates</text>')
     parts += [
-        f'<text x="{_x(end * part, end):.1f}" y="{bottom + 28}" text-anchor="{anchor}">{formats.number(end * part)} s</text>'
+        f'<text x="{_x(end * part, end):.1f}" y="{bottom + 28}" text-anchor="{anchor}">{written.number(end * part)} s</text>'
         for part, anchor in ((0, "start"), (0.5, "middle"), (1, "end"))
     ]
-    told = f"{len(line)} of {found['of_clients']} clients, {len(jobs['client'])} jobs in the first {formats.number(end)} virtual seconds"
+    told = f"{len(line)} of {found['of_clients']} clients, {len(jobs['client'])} jobs in the first {written.number(end)} virtual seconds"
     return image("timeline", (WIDTH, bottom + BOTTOM), told, "".join(parts))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedbench import extras
+from fedbench import extras, written
 from fedbench.proof.theory.rows import Claim, Row
 
 if TYPE_CHECKING:
@@ -117,9 +117,9 @@ def _slopes(place: Place, rows: Sequence[Row]) -> None:
     for row, colour in zip([row for row in rows if row.kind == "slope"], LINES, strict=False):
         x, y = np.abs(np.array(row.points)).T
         y, middle = y / np.exp(np.log(y).mean()), np.exp(np.log(x).mean())
-        interval = "" if row.low == row.high else f" [{row.low:.2f}, {row.high:.2f}]"
         name = row.check.removesuffix(", exponent") + ", negative" * (row.sign < 0)
-        label = f"{name}: exponent {row.measured:.2f}{interval},\nproven {row.expected:g} ± {row.allowed:g}"
+        proven = written.plus_minus(f"{row.expected:g}", f"{row.allowed:g}")
+        label = f"{name}: exponent {written.estimate(row.measured, row.low, row.high)},\nproven {proven}"
         axes.plot(x, y, "o", color=colour if row.holds else FAILED, label=label)
         axes.plot(x, (x / middle) ** row.expected, "--", color=colour, linewidth=1)
     axes.set_xscale("log", base=2)
@@ -179,10 +179,12 @@ def _distances(place: Place, rows: Sequence[Row]) -> None:
 def _words(row: Row) -> str:
     """Returns the measured number and the expected one as text."""
     if row.kind == "bound":
-        return f"{row.measured:.3g} ≤ {row.expected:.3g}" if row.holds else f"{row.measured:.3g} > {row.expected:.3g}"
+        return f"{row.measured:.3g} {written.AT_MOST if row.holds else written.BEYOND} {row.expected:.3g}"
     if row.kind == "exact":
-        return f"{row.measured:.3f} [{row.low:.3f}, {row.high:.3f}] of 1 ± {row.allowed:g}"
-    return f"{row.measured:.3g} of {row.expected:.3g} ± {row.allowed:.1g}"
+        return (
+            f"{written.estimate(row.measured, row.low, row.high, digits='.3f')} of {written.plus_minus('1', f'{row.allowed:g}')}"
+        )
+    return f"{row.measured:.3g} of {written.plus_minus(f'{row.expected:.3g}', f'{row.allowed:.1g}')}"
 
 
 def _colour(row: Row) -> str:

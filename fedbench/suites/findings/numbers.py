@@ -15,6 +15,7 @@ from fedbench.analysis.costs import costs, reached
 from fedbench.analysis.ranking import Ranking
 from fedbench.analysis.reaching import Rule
 from fedbench.suites.findings.results import Results
+from fedbench.written import estimate, sign
 
 BASELINE = "fedavg"
 
@@ -78,27 +79,31 @@ def _logs(one: Ranking) -> Floats:
     return np.asarray(one.found.costs.log.mean(axis=2))
 
 
-def waiting(one: Ranking, synchronous: Sequence[str]) -> Interval | None:
-    """Returns the price of waiting: the cost of the cheapest row in rounds over that of the
-    cheapest one without. Every draw of seeds has its own cheapest rows. None if one of the sides
-    has no row that reaches a target."""
+@dataclass(frozen=True)
+class Waiting:
+    """The price of waiting: the cost of the cheapest row in rounds over that of the cheapest one
+    without. `misses` says whether these two miss targets."""
+
+    ratio: Interval
+    misses: tuple[bool, bool]
+
+    def __str__(self) -> str:
+        return estimate(*self.ratio, sign(*self.misses))
+
+
+def waiting(one: Ranking, synchronous: Sequence[str]) -> Waiting | None:
+    """Returns the price of waiting. Every draw of seeds has its own cheapest rows. None if one of
+    the sides has no row that reaches a target."""
     if one.found is None:
         return None
-    sides = [[k for k, row in enumerate(one.rows) if (row in synchronous) == is_first] for is_first in (True, False)]
+    sides = [[k for k in one.found.order if (one.rows[k] in synchronous) == is_first] for is_first in (True, False)]
     if not all(side and one.found.reaches[side].any() for side in sides):
         return None
     first, second = sides
     found = bootstrap.estimate({"": _logs(one)}, lambda means: means[""][:, first].min(axis=1) - means[""][:, second].min(axis=1))
-    return Interval(*(math.exp(value) for value in found))
-
-
-def waiting_sign(one: Ranking, synchronous: Sequence[str]) -> str:
-    """Returns the sign of the price of waiting: `≥` if the cheapest row in rounds misses targets,
-    `≤` if the cheapest other one does, `?` if both do."""
-    assert one.found is not None
-    order = [one.rows[k] for k in one.found.order]
-    first, second = (one.misses(next(row for row in order if (row in synchronous) == is_first)) for is_first in (True, False))
-    return {(True, False): "≥", (False, True): "≤", (True, True): "?"}.get((first, second), "")
+    return Waiting(
+        Interval(*(math.exp(value) for value in found)), (one.misses(one.rows[first[0]]), one.misses(one.rows[second[0]]))
+    )
 
 
 def default_over_tuned(results: Results, row: str) -> dict[str, float]:

@@ -8,9 +8,9 @@ from fedbench.analysis import bootstrap
 from fedbench.analysis.bootstrap import Floats, Interval, Strata
 from fedbench.analysis.costs import Costs, costs, resolved
 from fedbench.analysis.gathered import Rows
-from fedbench.suites.findings.markdown import interval
 from fedbench.suites.findings.numbers import rankings
 from fedbench.suites.findings.results import Results
+from fedbench.written import estimate
 
 LEAST = 3
 """With fewer rows there is no order to agree on."""
@@ -35,13 +35,13 @@ def told(one: Results, other: Results) -> str:
     if not taus:
         return ""
     verb = "hardly carries" if any(tau.low <= 0 for tau in taus.values()) else "carries"
-    each = ", ".join(f"{interval(tau)} at {point}" for point, tau in taus.items())
+    each = ", ".join(f"{estimate(*tau)} at {point}" for point, tau in taus.items())
     before = {point: tau for point in points if (tau := by_version_1(one, other, point)) is not None}
     least = min(before, key=lambda point: before[point].value)
     return (
         f"**With {kind} the order {verb} over from {one.suite.name} to {other.suite.name}**: Kendall's tau of the costs is {each}, where 1 "
         f"is the same order and 0 no relation. By version 1 of the rules, which mixed all systems, it was lowest at {least}, "
-        f"{interval(before[least])}."
+        f"{estimate(*before[least])}."
     )
 
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from fedbench import written
+from fedbench.analysis.bootstrap import Interval
 from fedbench.errors import UsageError
 from fedbench.suites.findings import numbers, orders, tables
-from fedbench.suites.findings.markdown import interval, table
+from fedbench.suites.findings.markdown import table
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, in_short
 
@@ -106,7 +108,7 @@ def _head(results: Results) -> str:
     return (
         f"{suite.about} {len(runs):,} runs ({', '.join(f'{number:,} {state}' for state, number in states.items())}) of {len(rows)} "
         f"algorithms, {suite.seeds.count} seeds a row, at commit {', '.join(one[:12] for one in results.commits)}.{tried} Targets: "
-        f"{', '.join(f'{100 * value:g} %' for value in targets)} test accuracy. Suite hash `{suite.content_hash()}`."
+        f"{', '.join(written.targets([value]) for value in targets)} test accuracy. Suite hash `{suite.content_hash()}`."
     )
 
 
@@ -131,14 +133,18 @@ def _agreements(one: Results, other: Results) -> str:
     return "\n\n".join([f"## Does the order carry over to {other.suite.name}?", text, table(head, rows)])
 
 
+def _tau(found: Interval | None) -> str:
+    return "" if found is None else written.estimate(*found)
+
+
 def _agreement(one: Results, other: Results, kind: str, point: str) -> tuple[str, ...]:
     found = [numbers.rankings(side, kind).get(point) for side in (one, other)]
     return (
         point,
         f"{len(orders.shared_in_group(one, other, kind, point))}",
-        interval(orders.in_group(one, other, kind, point)),
+        _tau(orders.in_group(one, other, kind, point)),
         f"{len(orders.shared(one, other, point))}",
-        interval(orders.overall(one, other, point)) or "no verdict",
-        interval(orders.by_version_1(one, other, point)),
+        _tau(orders.overall(one, other, point)) or "no verdict",
+        _tau(orders.by_version_1(one, other, point)),
         *("no verdict" if ranked is None else ranked.leader or "nobody" for ranked in found),
     )

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-
-import numpy as np
+from statistics import fmean, median
 
 from fedbench.analysis.ranking import in_words
 from fedbench.analysis.reaching import WORDS, Rule
 from fedbench.suites.findings import numbers, servers
-from fedbench.suites.findings.markdown import digits, interval
 from fedbench.suites.findings.results import Results
+from fedbench.written import AT_LEAST, digits, estimate, percent, ratio, sign
 
 DEFINITIONS = (
     "**Holding a target**: a run holds a target accuracy from the first evaluation after which the test accuracy stays at or above it "
     "for 20 % of the time so far, and for at least three different models. The **cost** is what the run has spent by then: virtual "
     "seconds, unless another unit is named.",
     "The cost of an algorithm is the geometric mean over seeds and targets. A target that is missed counts with what the run had spent "
-    "at its end, so that the cost is only a lower bound, marked ≥.",
+    f"at its end, so that the cost is only a lower bound, marked {AT_LEAST}.",
     "**Clients at work** is how many clients may train at the same time. Algorithms are compared if they have the same number at work, and "
     "the same right to use public data.",
     "**Regret** is a cost divided by that of the cheapest algorithm, seed by seed and target by target: 1.20 means 20 % more. A target "
@@ -55,13 +54,13 @@ def _always(results: Results) -> Iterator[str]:
         if len(rows) < 2:
             continue
         best, places = rows[0], f"{len(found)} points" if len(found) > 1 else "this point"
-        others = ", ".join(f"`{one.row}` {one.ratio.value:.2f}" for one in rows[1:FEW])
+        others = ", ".join(f"`{one.row}` {ratio(one.ratio.value)}" for one in rows[1:FEW])
         if len(found) == 1:
             yield f"With {kind}, `{best.row}` costs least; then {others} times as much."
             continue
         yield (
-            f"With {kind}, always using `{best.row}` costs {interval(best.ratio, '≥' if best.is_bound else '')} times as much as the "
-            f"cheapest algorithm of each point, on average over {places}, and at worst {best.worst:.2f} times ({best.worst_at}). "
+            f"With {kind}, always using `{best.row}` costs {estimate(*best.ratio, sign(best.is_bound))} times as much as the "
+            f"cheapest algorithm of each point, on average over {places}, and at worst {ratio(best.worst)} times ({best.worst_at}). "
             f"Next are {others}."
         )
 
@@ -72,7 +71,7 @@ def _side_by_side(results: Results) -> Iterator[str]:
     if found is not None:
         yield (
             "More clients at work are faster and compute more: at the hardest target that algorithms of both hold with every seed, the "
-            f"cheapest of them with {found.more} takes {found.seconds:.2f} times the seconds of the cheapest with {found.fewer}, and "
+            f"cheapest of them with {found.more} takes {ratio(found.seconds)} times the seconds of the cheapest with {found.fewer}, and "
             f"{found.gradients:.1f} times the gradients, on average over {found.points} points."
         )
 
@@ -105,17 +104,11 @@ def _waiting(results: Results) -> Iterator[str]:
         }
         if len(prices) < 2:
             continue
-        order = sorted(prices, key=lambda point: prices[point].value)
+        least, *_, most = sorted(prices, key=lambda point: prices[point].ratio.value)
         yield (
-            f"With {kind}, the cheapest algorithm in rounds costs between {_price(results, kind, order[0])} and "
-            f"{_price(results, kind, order[-1])} times as much as the cheapest one that does not wait."
+            f"With {kind}, the cheapest algorithm in rounds costs between {prices[least]} ({least}) and {prices[most]} ({most}) times "
+            f"as much as the cheapest one that does not wait."
         )
-
-
-def _price(results: Results, kind: str, point: str) -> str:
-    one = numbers.rankings(results, kind)[point]
-    sign = numbers.waiting_sign(one, results.synchronous)
-    return f"{interval(numbers.waiting(one, results.synchronous), sign)} ({point})"
 
 
 def _sure(results: Results) -> Iterator[str]:
@@ -129,9 +122,9 @@ def _sure(results: Results) -> Iterator[str]:
     changes = sum(len(set(numbers.leaders(results, kind, point).values())) > 1 for kind, point, _ in several)
     if shown and same:
         yield (
-            f"How sure this is: with {results.suite.seeds.count} seeds, a board shows a ratio of {np.median(shown):.2f} with a probability "
+            f"How sure this is: with {results.suite.seeds.count} seeds, a board shows a ratio of {ratio(median(shown))} with a probability "
             f"of 80 % (the median of {len(shown)} boards). Two halves of the seeds agree on the cheapest algorithm in "
-            f"{100 * np.mean(same):.0f} % of all splits. At {changes} of {len(several)} boards the cheapest one depends on the rule of "
+            f"{percent(fmean(same))} of all splits. At {changes} of {len(several)} boards the cheapest one depends on the rule of "
             f"holding a target."
         )
 
@@ -147,13 +140,13 @@ def _options(results: Results) -> Iterator[str]:
         return
     order = sorted(found, key=lambda name: found[name])
     text = (
-        f"Default options cost {np.median(list(found.values())):.2f} times as much as tuned ones for the median algorithm, from "
-        f"{found[order[0]]:.2f} (`{order[0]}`) to {found[order[-1]]:.2f} (`{order[-1]}`)."
+        f"Default options cost {ratio(median(found.values()))} times as much as tuned ones for the median algorithm, from "
+        f"{ratio(found[order[0]])} (`{order[0]}`) to {ratio(found[order[-1]])} (`{order[-1]}`)."
     )
     half = {name: value for name in results.names if (value := numbers.at_half(results, name)) is not None}
     if half:
         most = sorted(half, key=lambda name: -half[name])[:FEW]
-        told = ", ".join(f"`{name}` {half[name]:.2f}" for name in most)
+        told = ", ".join(f"`{name}` {ratio(half[name])}" for name in most)
         text += f" With half of the trials the expected cost would be larger, most for {told} times."
     yield text
 

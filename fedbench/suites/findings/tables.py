@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.ranking import Ranking
 from fedbench.suites.findings import numbers, servers
-from fedbench.suites.findings.markdown import digits, interval, seconds, table
+from fedbench.suites.findings.markdown import table
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import sensitivity
+from fedbench.written import SHORT, cost, digits, estimate, percent, ratio, sign, targets
 
 OTHER_AXES = {"gradient_evaluations": ("gradients", "gradients"), "bytes": ("bytes", "MB")}
 MOST = 4  # rows of a set that a cell names
@@ -65,20 +66,14 @@ def _cell(one: Ranking | None, axis: str) -> str:
     if one.leader is None:
         return "no verdict" if one.found is None else "nobody reaches a target"
     others = [row for row in one.best if row != one.leader]
-    told = [
-        f"{row} {found.sign}{' ' if found.sign else ''}{found.value:.2f}" for row in others[:MOST] if (found := one.regret(row))
-    ]
+    told = [f"{row} {found.text}" for row in others[:MOST] if (found := one.regret(row))]
     more = f", {len(others) - MOST} more" if len(others) > MOST else ""
     told_others = f"; {', '.join(told)}{more}" if told else ""
     return f"**{one.leader}** {_cost(one, one.leader, axis)}{told_others}"
 
 
 def _cost(one: Ranking, row: str, axis: str) -> str:
-    value = one.cost(row)
-    if value is None or axis == SECONDS.name:
-        return seconds(value, is_bound=one.misses(row))
-    scaled = value / 1e6 if axis == "bytes" else value
-    return f"{'≥ ' if one.misses(row) else ''}{digits(scaled)}{' MB' if axis == 'bytes' else ''}"
+    return cost(one.cost(row), one.misses(row), axis, SHORT)
 
 
 def _alone(results: Results, kind: str) -> str:
@@ -87,7 +82,7 @@ def _alone(results: Results, kind: str) -> str:
     found = {point: results.tuned[point].ranking(group) for point, group in results.systems[kind].items()}
     found = {point: one for point, one in found.items() if one.found is not None}
     head = ["point", "algorithm", "targets", "cost"]
-    rows = [[point, one.rows[0], _targets(one), _cost_or_never(one)] for point, one in found.items()]
+    rows = [[point, one.rows[0], targets(one.targets), _cost_or_never(one)] for point, one in found.items()]
     text = "One algorithm has this system, so that it is compared with no other."
     if next(iter(results.systems[kind].values())).public_data:
         head += ["server's gradients", "without public data", "its cost", "falls behind it below, gradients / s"]
@@ -110,21 +105,16 @@ def _cost_or_never(one: Ranking) -> str:
 def _lead(found: servers.Lead | None) -> list[str]:
     if found is None:
         return ["", "", "", ""]
-    if found.slowest is None or found.fastest is None:
-        return [digits(found.gradients), found.rival, seconds(found.rival_seconds), "always behind"]
-    return [
-        digits(found.gradients),
-        found.rival,
-        seconds(found.rival_seconds),
-        f"{digits(found.slowest)} to {digits(found.fastest)}",
-    ]
+    speeds = [digits(one) for one in (found.slowest, found.fastest) if one is not None]
+    told = " to ".join(speeds) if len(speeds) == 2 else "always behind"
+    return [digits(found.gradients), found.rival, SHORT["seconds"](found.rival_seconds), told]
 
 
 def _always(results: Results, kind: str) -> str:
     """Returns the table of what it costs to always use one row."""
     ranked = numbers.rankings(results, kind)
     shared = numbers.always(ranked)
-    rows = [(one.row, interval(one.ratio, "≥" if one.is_bound else ""), f"{one.worst:.2f}", one.worst_at) for one in shared]
+    rows = [(one.row, estimate(*one.ratio, sign(one.is_bound)), ratio(one.worst), one.worst_at) for one in shared]
     left = sorted({row for found in ranked.values() for row in found.rows} - {one.row for one in shared})
     text = (
         "What it costs to always use one algorithm: its cost over the smallest cost of each point, as the geometric mean over the "
@@ -140,14 +130,12 @@ def _regrets(results: Results, kind: str) -> str:
     ranked = numbers.rankings(results, kind)
     order = sorted({row for one in ranked.values() for row in one.rows}, key=lambda row: (numbers.mean_regret(ranked, row), row))
     head = ("algorithm", *ranked)
-    costs = ("cheapest, cost", *(_cost(one, one.leader, SECONDS.name) for one in ranked.values() if one.leader))
-    targets = ("targets", *(_targets(one) for one in ranked.values()))
-    rows = [targets, costs, *((row, *(_regret(one, row) for one in ranked.values())) for row in order)]
+    rows = [
+        ("targets", *(targets(one.targets) for one in ranked.values())),
+        ("cheapest, cost", *(_cost(one, one.leader, SECONDS.name) for one in ranked.values() if one.leader)),
+        *((row, *(_regret(one, row) for one in ranked.values())) for row in order),
+    ]
     return "\n\n".join(["Regret in seconds. Bold: the set of the best.", table(head, rows)])
-
-
-def _targets(one: Ranking) -> str:
-    return ", ".join(f"{100 * target:g}" for target in one.targets) + " %"
 
 
 def _regret(one: Ranking, row: str) -> str:
@@ -172,14 +160,13 @@ def _how_sure(results: Results, kind: str) -> str:
     rows = []
     for point, one in numbers.rankings(results, kind).items():
         price = numbers.waiting(one, results.synchronous)
-        sign = numbers.waiting_sign(one, results.synchronous) if price else ""
         shown, same = one.resolution, one.stability
         rows.append(
             (
                 point,
-                "" if shown is None else f"{shown:.2f}",
-                "" if same is None else f"{100 * same:.0f} %",
-                interval(price, sign),
+                "" if shown is None else ratio(shown),
+                "" if same is None else percent(same),
+                "" if price is None else f"{price}",
                 sensitivity(numbers.leaders(results, kind, point)),
             )
         )
@@ -209,8 +196,8 @@ def _algorithms(results: Results) -> list[str]:
                 name,
                 ", ".join(dict.fromkeys(one.group.kind for one in places)),
                 _between([100 * one.under_way / one.group.at_work for one in places if one.under_way is not None]),
-                f"{numbers.geometric_mean(defaults):.2f}" if defaults else "",
-                "" if half is None else f"{half:.2f}",
+                ratio(numbers.geometric_mean(defaults)) if defaults else "",
+                "" if half is None else ratio(half),
                 *_marks(results, name),
                 f"{sum(one.unfinished for one in places)}",
             )

@@ -55,9 +55,9 @@ def test_the_price_of_waiting() -> None:
     ranked = numbers.rankings(found, TEN)
     price = numbers.waiting(ranked["calm"], found.synchronous)
     assert price is not None
-    assert price.value == pytest.approx(mean(8) / mean(4))
-    assert price.low < price.value < price.high
-    assert numbers.waiting_sign(ranked["calm"], found.synchronous) == ""
+    assert price.ratio.value == pytest.approx(mean(8) / mean(4))
+    assert price.ratio.low < price.ratio.value < price.ratio.high
+    assert price.misses == (False, False)
     assert numbers.waiting(ranked["calm"], ["fedavg", "fedprox", "fedbuff"]) is None
     never = results({"calm": {"fedavg": None, "fedbuff": 4}}, {})
     assert numbers.waiting(numbers.rankings(never, TEN)["calm"], never.synchronous) is None
@@ -73,7 +73,7 @@ def with_a_miss(selector: str, more: Mapping[str, float] | None = None) -> Resul
 def test_bounds_of_the_price() -> None:
     for selector, sign in (("fedavg", "≥"), ("fedbuff", "≤")):
         found = with_a_miss(selector)
-        assert numbers.waiting_sign(numbers.rankings(found, TEN)["calm"], found.synchronous) == sign
+        assert f"{numbers.waiting(numbers.rankings(found, TEN)['calm'], found.synchronous)}".startswith(f"{sign} ")
 
 
 def test_default_over_tuned_at_the_same_targets() -> None:

@@ -97,6 +97,17 @@ class Ratio:
         return self.sign != UNKNOWN
 
     @property
+    def verdict(self) -> str:
+        """Returns which side costs less, `first` or `second`, and `tied` if the interval contains
+        1."""
+        return "first" if self.high < 1 else "second" if self.low > 1 else "tied"
+
+    @property
+    def equation(self) -> str:
+        """Returns `= 1.24 [1.05, 1.40]`, or a bound with its sign."""
+        return f"{self}" if self.sign else f"= {self}"
+
+    @property
     def text(self) -> str:
         """Returns `≥ 1.24`."""
         return signed(ratio(self.value), self.sign)
@@ -251,6 +262,11 @@ def brief(value: float | None, unit: str) -> str:
 def median(value: float | None, beyond: float | None, unit: str) -> str:
     """Returns a median over seeds: `12.3 s`, or `> 20 s` if the median seed missed."""
     return brief(value, unit) if value is not None else signed(brief(beyond, unit), BEYOND)
+
+
+def reached(hits: int, seeds: int, median: float | None) -> str:
+    """Returns how many seeds reach a target, and their median: `9 of 10, 12.5`."""
+    return f"{hits} of {seeds}" + ("" if median is None else f", {median:g}")
 
 
 def tick(value: float, unit: str) -> str:

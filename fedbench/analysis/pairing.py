@@ -59,7 +59,7 @@ class Line:
             return "neither"
         if not self.has_verdict:
             return "open"
-        return "first" if self.ratio.high < 1 else "second" if self.ratio.low > 1 else "tied"
+        return self.ratio.verdict
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def _finding(point: str, line: Line, first: str, second: str) -> Finding:
         seeds = "1 common seed says" if line.seeds == 1 else f"{line.seeds} common seeds say"
         verdict = f"{seeds} nothing about a difference, at least {LEAST_SEEDS} do"
         return Finding(where, verdict, sides, f"{both}; {verdict}")
-    ratio = f"{first} / {second} {'' if line.ratio.sign else '= '}{line.ratio}"
+    ratio = f"{first} / {second} {line.ratio.equation}"
     if line.verdict == "open":
         verdict = "no verdict, the target is reached within ten steps of the grid"
         return Finding(where, verdict, (*sides, ratio), f"{both}; {ratio}; {verdict}")

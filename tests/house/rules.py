@@ -79,7 +79,7 @@ def violations() -> Iterator[str]:
         found += [] if room == "kernels" else extension_imports(source)
         found += [] if room == "written.py" else signs(source)
         yield from (f"{file.relative_to(PACKAGE.parent)}:{line}: {what}" for line, what in found)
-    for file in sorted(file for kind in ("*.html",) for file in PACKAGE.rglob(kind) if file.name != "parquet.js"):
+    for file in sorted(file for kind in ("*.js", "*.html") for file in PACKAGE.rglob(kind) if file.name != "parquet.js"):
         shown = signs(file.read_text(), is_python=False)
         yield from (f"{file.relative_to(PACKAGE.parent)}:{line}: {what}" for line, what in shown)
 

@@ -81,8 +81,18 @@ def test_the_scripts_have_what_the_pages_say(record: Make, tmp_path: Path) -> No
     slow, pooled = rows["made-up/calm/slow/tuned"], rows["made-up/calm/pooled/tuned"]
     assert (slow["system"], slow["cost"], slow["is_bound"], slow["in_set"]) == ("10 clients at work", 41, True, False)
     assert slow["regret"] == [4.1, 3.28, None]
-    assert set(slow["against"]) == {"fast", "near"}, "of its own system"
-    assert slow["against"]["near"] == [3.72727, 2.98182, None]
+    near = rows["made-up/calm/near/tuned"]
+    assert near["against"] == ["f", ["= 0.27 [0.21, 0.32]"]], "of its own system, with the rows that follow"
+    assert slow["against"] == ["", []]
+    words = {name: dict(zip(rows, texts, strict=True)) for name, texts in found["words"].items()}
+    assert [words[name]["made-up/calm/slow/tuned"] for name in ("cost", "regret", "in_set")] == [
+        "≥ 41.0 s",
+        "≥ 4.10 [3.28, ∞]",
+        "no",
+    ]
+    assert words["regret"]["made-up/calm/pooled/tuned"] == "–"
+    assert {one["name"] for one in found["columns"] if one["target"] is None} <= set(found["fields"])
+    assert set(found["words"]) <= {one["name"] for one in found["columns"]} | {"targets"}, "no text is without a column"
     assert (pooled["system"], pooled["regret"], pooled["standing"]) == ("not compared", None, "reference")
     assert [row["algorithm"] for row in rows.values()][:6] == ["fast", "near", "slow", "crowd", "mob", "pooled"]
     curves = (tmp_path / "data" / "curves" / "made-up" / "calm.js").read_text()

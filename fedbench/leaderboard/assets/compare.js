@@ -1,9 +1,9 @@
 // Two to four rows side by side, and the ratios of their costs.
 "use strict";
 (() => {
-  const { make, draw, state, number, size, percent, cost, ratio, bar, say, named, title, ticks } = window.fedbenchPage;
+  const { make, draw, state, bar, say, named, title, told } = window.fedbenchPage;
   const all = window.fedbenchPage.rows(), byId = new Map(all.map((row) => [row.id, row]));
-  const { kinds } = window.fedbench;
+  const { kinds, columns, ticks } = window.fedbench;
   const box = document.getElementById("comparison"), form = document.getElementById("choose"), MOST = 4;
   let ids = [];
   box.tabIndex = -1; // it takes the focus when a button in it goes
@@ -20,30 +20,14 @@
 
   const options = (row) => Object.fromEntries(row.options.split(" ").filter(Boolean).map((one) => [one.slice(0, one.indexOf("=")), one.slice(one.indexOf("=") + 1)]));
 
+  const HEAD = ["algorithm", "suite", "point", "options_kind", "options"]; // columns that the heads and the options have
+
   function facts(rows) {
-    const targets = [...new Set(rows.flatMap((row) => row.targets.map(([target]) => target)))].sort((a, b) => a - b);
     const names = [...new Set(rows.flatMap((row) => Object.keys(options(row))))].sort();
-    const fixed = (value) => (value === null ? "–" : value.toFixed(3));
+    const shown = columns.filter(({ name, target }) => !HEAD.includes(name) && (target === null || rows.some((row) => row.targets.some(([one]) => one === target))));
     return [
-      ["System", (row) => row.system],
-      ["Time to the targets", (row) => cost(row)],
-      ["Ratio to the best at its point", (row) => make("span", {}, ratio(row.regret), bar(row))],
-      ["Standing at its point", (row) => row.standing],
-      ["Gradients to the targets", (row) => cost(row, row.gradients_to_targets, number)], ["Bytes to the targets", (row) => cost(row, row.bytes_to_targets, size)],
-      ["Clients at work on average", (row) => number(row.at_work)],
-      ["Seeds and targets reached", (row) => percent(row.solved)],
-      ["Choice of options", (row) => row.marks.join("; ") || "–"],
-      ...targets.map((target) => [`${Number((100 * target).toPrecision(6))} %: seeds, median s`, (row) => {
-        const found = row.targets.find(([one]) => one === target);
-        return found ? `${found[1]} of ${row.seeds.length}${found[2] === null ? "" : `, ${Number(found[2].toPrecision(6))}`}` : "–";
-      }]),
-      ["Test accuracy", (row) => fixed(row.accuracy) + (row.accuracy_half_width === null ? "" : ` ± ${row.accuracy_half_width.toFixed(3)}`)],
-      ["Worst tenth of clients", (row) => fixed(row.worst_clients)],
-      ["Updates, whole run", (row) => number(row.updates)], ["Gradients, whole run", (row) => number(row.gradients)], ["Traffic, whole run", (row) => size(row.bytes)],
-      ["Mean staleness", (row) => number(row.staleness)], ["Clients busy", (row) => percent(row.busy)],
-      ["Family", (row) => row.family], ["Public data", (row) => (row.public_data ? "yes" : "no")],
-      ["Clients keep state", (row) => (row.clients_remember === null ? "–" : row.clients_remember ? "yes" : "no")],
-      ["Outcome", (row) => row.outcomes], ["Validity", (row) => row.validity], ["Seeds", (row) => `${row.seeds.length}`],
+      ...shown.map((column) => [column.title, (row) => (column.name === "regret" ? make("span", {}, row.words.regret, bar(row)) : told(row, column))]),
+      ["Choice of options", (row) => row.marks.join("; ") || "–"], ["Seeds", (row) => `${row.seeds.length}`],
       ["Scenario", (row) => make("code", {}, row.scenario_hash)], ["Command", (row) => make("code", {}, row.command ?? "none")],
       ...names.map((name) => [name, (row) => options(row)[name] ?? "–", true]),
     ];
@@ -67,7 +51,7 @@
 
   /** One pair in words. The interval is that of the pair on its board, as if no other had been looked at. */
   function difference(a, b) {
-    const who = (row) => `${title(row)} (${row.options_kind})`, sides = `${who(a)} ${cost(a)}, ${who(b)} ${cost(b)}`;
+    const who = (row) => `${title(row)} (${row.options_kind})`, sides = `${who(a)} ${a.words.cost}, ${who(b)} ${b.words.cost}`;
     if (a.scenario_hash !== b.scenario_hash) return `${who(a)} at ${a.point} and ${who(b)} at ${b.point}: of different scenarios. Seconds are never compared between them.`;
     if (a.standing === "no board" || b.standing === "no board") return `${sides}: no table has both.`;
     if (a.system !== b.system || a.standing === "reference") {
@@ -75,16 +59,15 @@
     }
     if (a.suite !== b.suite || a.options_kind !== b.options_kind) return `${sides}: they are in different tables, so there is no interval here. The command fedbench compare computes one.`;
     if (a.solved === 0 && b.solved === 0) return `${who(a)} and ${who(b)}: neither reaches a target.`;
-    const found = a.against[b.algorithm];
-    if (!found) return `${sides}: no verdict, every target is reached within ten steps of the evaluation grid.`;
-    const [, low, high] = found, text = ratio(found), told = `${who(a)} / ${who(b)} ${/^[≥≤]/.test(text) ? text : `= ${text}`}`;
-    if (low === 0 && high === null) return `${sides}; ${told}. The seeds, or what was missed, leave open which one costs less.`;
-    const cheaper = high !== null && high < 1 ? who(a) : low > 1 ? who(b) : null;
-    return `${sides}: ${cheaper === null ? "cannot be told apart" : `${cheaper} costs less`}; ${told}.`;
+    const [verdicts, ratios] = a.against, i = all.indexOf(b) - all.indexOf(a) - 1, ratio = `${who(a)} / ${who(b)} ${ratios[i]}`;
+    if (!ratios[i]) return `${sides}: no verdict, every target is reached within ten steps of the evaluation grid.`;
+    if (verdicts[i] === "o") return `${sides}; ${ratio}. The seeds, or what was missed, leave open which one costs less.`;
+    return `${sides}: ${{ f: `${who(a)} costs less`, s: `${who(b)} costs less`, t: "cannot be told apart" }[verdicts[i]]}; ${ratio}.`;
   }
 
   function differences(rows) {
-    const pairs = rows.flatMap((a, i) => rows.slice(i + 1).map((b) => [a, b]));
+    const ordered = [...rows].sort((a, b) => all.indexOf(a) - all.indexOf(b)); // a row has its ratios to those that follow it
+    const pairs = ordered.flatMap((a, i) => ordered.slice(i + 1).map((b) => [a, b]));
     return [
       make("h2", {}, "Which one costs less"),
       make("p", { className: "caption" }, "Times are virtual seconds until the targets are reached. Ratios are paired over seeds; brackets are 95 % intervals of one pair alone. You chose the rows, so a difference that looks the largest among many is overstated."),
@@ -136,9 +119,10 @@
       tick.textContent = (i * step).toFixed(1);
       svg.append(draw("line", { class: "rule", x1: LEFT, x2: WIDE - RIGHT, y1: y(i * step), y2: y(i * step) }), tick);
     }
-    for (const place of ticks(start, end)) {
+    const inside = ticks.map((round) => round.filter(([place]) => start <= place && place <= end));
+    for (const [place, text] of inside.find((round) => round.length >= 4) ?? inside.at(-1)) {
       const tick = draw("text", { x: x(place), y: HIGH - BOTTOM + 16, "text-anchor": "middle" });
-      tick.textContent = place.toLocaleString("en");
+      tick.textContent = text;
       svg.append(draw("line", { class: "rule", x1: x(place), x2: x(place), y1: TOP, y2: HIGH - BOTTOM }), tick);
     }
     const name = draw("text", { x: WIDE / 2, y: HIGH - 6, "text-anchor": "middle" });

@@ -1,7 +1,7 @@
 // A scenario's page: sorting its table, reading its curves, and which of them stand out.
 "use strict";
 (() => {
-  const { say, size } = window.fedbenchPage;
+  const { say } = window.fedbenchPage;
   const MOST_BOLD = 8;
 
   const value = (row, column) => {
@@ -49,8 +49,8 @@
 
     /** A place of the logarithmic axis in words. */
     function told(x) {
-      const value = Number((from * (end / from) ** (x / WIDE)).toPrecision(3));
-      return unit === "B" ? size(value) : `${value.toLocaleString("en")} ${unit}`;
+      const value = Number((from * (end / from) ** (x / WIDE)).toPrecision(3)), power = unit === "B" ? Math.floor(Math.log10(Math.max(1, value)) / 3) : 0;
+      return `${Number((value / 1000 ** power).toPrecision(3)).toLocaleString("en")} ${unit === "B" ? ["B", "kB", "MB", "GB", "TB", "PB"][power] : unit}`;
     }
 
     function show(index) {

@@ -1,7 +1,7 @@
 // The table of all rows: filters, order, columns, pins and downloads, all of which the address holds.
 "use strict";
 (() => {
-  const { say, make, copyText, state, number, size, percent, cost, ratio, bar, named, title } = window.fedbenchPage;
+  const { say, make, copyText, state, bar, named, title, told } = window.fedbenchPage;
   const all = window.fedbenchPage.rows(), { kinds, documents } = window.fedbench;
   const PAGE = 100, MOST_PINS = 4, ALL = "*", NO_SYSTEM = "not compared";
   const byId = new Map(all.map((row) => [row.id, row]));
@@ -11,65 +11,29 @@
   const targets = unique(all.flatMap((row) => row.targets.map(([target]) => target))).sort((a, b) => a - b);
   const at = (row, target) => row.targets.find(([one]) => one === target);
 
-  // name, heading, what the first click puts on top, the value that is sorted by, what is shown, shown from the start
-  const COLUMNS = [
-    ["algorithm", "Algorithm", "ascending", (row) => title(row), (row) => make("a", { href: row.page }, named(row)), true],
-    ["suite", "Suite", "ascending", (row) => row.suite, null, false],
-    ["point", "Point", "ascending", (row) => row.point, (row) => make("a", { href: row.point_page }, row.point), false],
-    ["options_kind", "Options", "ascending", (row) => row.options_kind, null, false],
-    ["system", "System", "ascending", (row) => row.system, null, false],
-    ["cost", "Time to targets", "ascending", (row) => (row.solved === 0 ? null : row.cost), (row) => cost(row), true],
-    ["regret", "Ratio to the best", "ascending", (row) => row.regret?.[0] ?? null, regretCell, true],
-    ["in_set", "Best within noise", "descending", (row) => (row.standing === "reference" || row.standing === "no board" ? null : Number(row.in_set)), (row) => (row.in_set ? "● yes" : row.standing === "behind the best" ? "no" : row.standing), true],
-    ["gradients_to_targets", "Gradients to the targets", "ascending", (row) => (row.solved === 0 ? null : row.gradients_to_targets), (row) => cost(row, row.gradients_to_targets, number), false],
-    ["bytes_to_targets", "Bytes to the targets", "ascending", (row) => (row.solved === 0 ? null : row.bytes_to_targets), (row) => cost(row, row.bytes_to_targets, size), false],
-    ["at_work", "Clients at work", "ascending", (row) => row.at_work, (row) => number(row.at_work), false],
-    ["solved", "Reached", "descending", (row) => row.solved, (row) => percent(row.solved), true],
-    ...targets.map((target) => [
-      `to_${target}`, `${Number((100 * target).toPrecision(6))} %: seeds, median s`, "ascending", (row) => at(row, target)?.[2] ?? null,
-      (row) => hits(row, target), false,
-    ]),
-    ["accuracy", "Test accuracy", "descending", (row) => row.accuracy, (row) => plusMinus(row.accuracy, row.accuracy_half_width), true],
-    ["final_accuracy", "Accuracy at the end", "descending", (row) => row.final_accuracy, (row) => fixed(row.final_accuracy), false],
-    ["worst_clients", "Worst tenth of clients", "descending", (row) => row.worst_clients, (row) => fixed(row.worst_clients), false],
-    ["updates", "Updates", "ascending", (row) => row.updates, (row) => number(row.updates), false],
-    ["gradients", "Gradients, whole run", "ascending", (row) => row.gradients, (row) => number(row.gradients), false],
-    ["steps", "Local steps", "ascending", (row) => row.steps, (row) => number(row.steps), false],
-    ["bytes", "Traffic, whole run", "ascending", (row) => row.bytes, (row) => size(row.bytes), false],
-    ["staleness", "Staleness", "ascending", (row) => row.staleness, (row) => number(row.staleness), false],
-    ["busy", "Busy", "descending", (row) => row.busy, (row) => percent(row.busy), false],
-    ["wall_seconds", "Seconds to compute", "ascending", (row) => row.wall_seconds, (row) => number(row.wall_seconds), false],
-    ["outcomes", "Outcome", "ascending", (row) => row.outcomes, null, false],
-    ["family", "Family", "ascending", (row) => row.family, null, false],
-    ["clients_remember", "Clients keep state", "ascending", (row) => row.clients_remember, (row) => yes(row.clients_remember), false],
-    ["public_data", "Public data", "ascending", (row) => row.public_data, (row) => yes(row.public_data), false],
-    ["validity", "Validity", "ascending", (row) => row.validity, null, false],
-    ["options", "All options", "ascending", (row) => row.options, null, false],
-  ].map(([name, title, first, value, cell, shown]) => ({ name, title, first, value, cell: cell ?? ((row) => String(value(row) ?? "–")), shown }));
-  const NUMERIC = new Set(["cost", "regret", "gradients_to_targets", "bytes_to_targets", "at_work", "solved", "accuracy", "final_accuracy", "worst_clients", "updates", "gradients", "steps", "bytes", "staleness", "busy", "wall_seconds", ...targets.map((one) => `to_${one}`)]);
+  const spent = (row, value) => (row.solved === 0 ? null : value);
+  /** By column: the value by which rows are sorted, where it is not the field of its name. */
+  const VALUES = {
+    algorithm: title, cost: (row) => spent(row, row.cost), regret: (row) => row.regret?.[0], in_set: (row) => (row.standing === "reference" || row.standing === "no board" ? null : row.in_set),
+    gradients_to_targets: (row) => spent(row, row.gradients_to_targets), bytes_to_targets: (row) => spent(row, row.bytes_to_targets),
+  };
+  /** By column: what is shown, where it is more than a text. */
+  const CELLS = {
+    algorithm: (row) => make("a", { href: row.page }, named(row)), point: (row) => make("a", { href: row.point_page }, row.point),
+    regret: (row) => make("span", {}, row.words.regret, bar(row)),
+  };
+  const COLUMNS = window.fedbench.columns.map((column) => ({
+    ...column, value: (row) => (column.target === null ? (VALUES[column.name] ?? ((one) => one[column.name]))(row) : at(row, column.target)?.[2]) ?? null, cell: CELLS[column.name] ?? ((row) => told(row, column)),
+  }));
 
   const WHERE = ["suite", "point", "options_kind", "system"]; // shown by themselves as soon as the rows differ in them
-
-  const fixed = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
-  const yes = (value) => (value === null ? "–" : value ? "yes" : "no");
-  const plusMinus = (value, half) => fixed(value) + (value === null || half === null ? "" : ` ± ${half.toFixed(3)}`);
-
-  function regretCell(row) {
-    return make("span", {}, ratio(row.regret), bar(row));
-  }
-
-  function hits(row, target) {
-    const found = at(row, target);
-    if (!found) return "–";
-    return `${found[1]} of ${row.seeds.length}${found[2] === null ? "" : `, ${Number(found[2].toPrecision(4))}`}`;
-  }
 
   // ---- the state ----
 
   const first = all[0];
   const DEFAULTS = {
     q: "", suite: first?.suite ?? "", point: first?.point ?? "", kind: first?.options_kind ?? "", system: all.find((row) => row.system !== NO_SYSTEM)?.system ?? "", family: "", memory: "",
-    rules: "", validity: "", sort: "regret", order: "ascending", columns: COLUMNS.filter((one) => one.shown).map((one) => one.name).join(" "), pins: "",
+    rules: "", validity: "", sort: "regret", order: "ascending", columns: COLUMNS.filter((one) => one.is_shown).map((one) => one.name).join(" "), pins: "",
   };
   let view = { ...DEFAULTS }, shown = [], limit = PAGE;
 
@@ -141,7 +105,7 @@
     const cells = columns.map((column) => {
       const button = make("button", { type: "button" }, make("span", { className: "label" }, column.title, make("span", { className: "arrow", "aria-hidden": "true" })));
       button.dataset.column = column.name;
-      const cell = make("th", { scope: "col", className: NUMERIC.has(column.name) ? "number" : "" }, button);
+      const cell = make("th", { scope: "col", className: column.is_number ? "number" : "" }, button);
       if (column.name === view.sort) cell.setAttribute("aria-sort", view.order);
       return cell;
     });
@@ -158,7 +122,7 @@
     more.setAttribute("aria-label", `Details of ${row.algorithm} at ${row.point}, ${row.options_kind}`);
     more.dataset.row = row.id;
     const cells = columns.map((column) => {
-      const cell = make(column.name === "algorithm" ? "th" : "td", { className: NUMERIC.has(column.name) ? "number" : "" }, column.cell(row));
+      const cell = make(column.name === "algorithm" ? "th" : "td", { className: column.is_number ? "number" : "" }, column.cell(row));
       if (column.name === "algorithm") cell.scope = "row";
       if (column.name === "in_set" && row.in_set) cell.className = "is-best";
       cell.dataset.label = column.title;
@@ -203,7 +167,7 @@
     close.addEventListener("click", () => drawer.close());
     const parts = [
       make("h2", { id: "drawer-title" }, `${title(row)} at ${row.point}, ${(kinds[row.options_kind] ?? row.options_kind).toLowerCase()}`),
-      make("p", {}, `Time to the targets ${cost(row)}; ratio to the best ${ratio(row.regret)}; ${row.standing}; ${row.outcomes}.`),
+      make("p", {}, `Time to the targets ${row.words.cost}; ratio to the best ${row.words.regret}; ${row.standing}; ${row.outcomes}.`),
       row.command ? make("p", { className: "command" }, code(row.command), copy) : null,
       row.command_needs ? make("p", { className: "soft" }, `${row.command ? "Needs " : ""}${row.command_needs}.`) : null,
       make("dl", { className: "drawer-facts" },
@@ -317,7 +281,7 @@
   });
   find("columns").addEventListener("change", () => {
     view.columns = [...find("columns").querySelectorAll("input:checked")].map((box) => box.name).join(" ");
-    if (COLUMNS[0].shown) view.columns = `algorithm ${view.columns}`.trim();
+    if (COLUMNS[0].is_shown) view.columns = `algorithm ${view.columns}`.trim();
     fill();
   });
   table.tHead.addEventListener("click", (event) => {

@@ -91,6 +91,7 @@ def environment() -> Environment:
         "percent": written.percent,
         "number": written.number,
         "size": written.size,
+        "reached": written.reached,
         "breakable": breakable,
         "on_board": formats.on_board,
         "cost": formats.cost,

@@ -44,10 +44,12 @@ class LogScale:
     @property
     def ticks(self) -> list[float]:
         """Round numbers: powers of ten, and with few of them also numbers in between."""
-        known = [self._round(digits) for digits in DIGITS]
+        known = [self.round(digits) for digits in DIGITS]
         return next((one for one in known if FEWEST <= len(one) <= MOST), None) or self._multiples()
 
-    def _round(self, digits: Sequence[float]) -> list[float]:
+    def round(self, digits: Sequence[float]) -> list[float]:
+        """Returns the numbers of the scale that begin with one of some digits, and end with
+        zeros."""
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         return [one for power in powers for digit in digits if self.low <= (one := digit * 10.0**power) <= self.high]
 
@@ -55,7 +57,7 @@ class LogScale:
         """Returns multiples of one number, for a scale that is shorter than a power of ten, and
         powers of a thousand for one that is very long."""
         if self.high / self.low > 1e6:
-            return [one for one in self._round((1,)) if round(math.log10(one)) % 3 == 0]
+            return [one for one in self.round((1,)) if round(math.log10(one)) % 3 == 0]
         return Scale(self.low, self.high, nice_step(self.high - self.low, MOST - 2)).ticks
 
     def share(self, value: float) -> float:

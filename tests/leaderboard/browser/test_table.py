@@ -165,14 +165,13 @@ def test_pins_lead_to_a_comparison(visit: Open, site: Path) -> None:
 
 
 def test_the_ratio_of_a_comparison_is_that_of_the_board(visit: Open, site: Path) -> None:
-    from fedbench.leaderboard.formats import ratio
+    from fedbench.written import Ratio
     from tests.leaderboard.reading import document
 
     rows = {one["label"]: one for one in document(site)["boards"]["given"]["calm"]}
-    value, interval = ratio(rows["fedavg"]["against"]["scaffold"])
-    sign = "" if value[0] in "≥≤" else "= "
+    ratio = Ratio.of(rows["fedavg"]["against"]["scaffold"]).equation
     page = visit(site, "compare.html#rows=a-board%2Fcalm%2Ffedavg%2Fgiven+a-board%2Fcalm%2Fscaffold%2Fgiven")
-    expect(page.locator("#comparison")).to_contain_text(f"FedAvg (given) / SCAFFOLD (given) {sign}{value} {interval}.")
+    expect(page.locator("#comparison")).to_contain_text(f"FedAvg (given) / SCAFFOLD (given) {ratio}.")
 
 
 def test_rows_of_different_systems_have_no_interval(visit: Open, site: Path) -> None:

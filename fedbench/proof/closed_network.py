@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from fedbench.proof.compare import Unsupported, compare
+from fedbench.proof.compare import Unsupported
+from fedbench.proof.forms import Form, Values
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,19 @@ def closed_network(rates: Sequence[float], routing: Sequence[float], tasks: int,
     )
 
 
-def check_theory(vector: dict[str, Any], precision: str) -> float:
-    """Returns the largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
-    if vector["theory"] != "closed_network":
-        raise Unsupported(f"theory {vector['theory']!r}")
-    got = closed_network(**vector["inputs"])
-    return max(
-        compare(getattr(got, name), want, vector["tolerance"][name][precision], name) for name, want in vector["expected"].items()
-    )
+class Inputs(Form):
+    rates: list[float]
+    routing: list[float]
+    tasks: int
+    delay: list[float]
+
+
+class TheoryVector(Values):
+    theory: str
+    inputs: Inputs
+
+    def check(self, precision: str) -> float:
+        if self.theory != "closed_network":
+            raise Unsupported(f"theory {self.theory!r}")
+        given = self.inputs
+        return self.largest(vars(closed_network(given.rates, given.routing, given.tasks, given.delay)), precision)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from fedbench.kernels import TeacherMean
+from fedbench.tables import ClientTable
 from fedbench.types import State
 
 
@@ -23,19 +24,19 @@ class Mismatch(Exception):
         self.ratio = ratio
 
 
-def bits(value: Any) -> Any:
+def bits(value: object) -> object:
     """Returns something that is equal for two values if they are the same to the bit: dtype, shape
     and bytes of an array, the same of the arrays of a table, and else the value itself."""
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.shape, value.tobytes()
-    if hasattr(value, "snapshot"):
+    if isinstance(value, ClientTable | TeacherMean):
         return bits(value.snapshot())
     if isinstance(value, Mapping | State):
         return {name: bits(part) for name, part in value.items()}
     return [bits(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def compare(got: Any, want: Any, tolerance: dict[str, float], where: str) -> float:
+def compare(got: object, want: object, tolerance: Mapping[str, float], where: str) -> float:
     """Returns the largest |got - want| / (atol + rtol |want|).
 
     Mismatch if it is above 1, shapes differ, a value is not finite, or only one of two values is
@@ -46,17 +47,17 @@ def compare(got: Any, want: Any, tolerance: dict[str, float], where: str) -> flo
             return 0.0
         raise Mismatch(f"{where}: expected {'null' if want is None else 'a value'}, got {'null' if got is None else 'a value'}")
     if isinstance(want, list) and any(item is None or isinstance(item, list) for item in want):
-        if len(got) != len(want):
-            raise Mismatch(f"{where}: expected {len(want)} entries, got {len(got)}")
-        return max(
-            (compare(g, w, tolerance, f"{where}[{i}]") for i, (g, w) in enumerate(zip(got, want, strict=True))), default=0.0
-        )
-    got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
-    if got.shape != want.shape:
-        raise Mismatch(f"{where}: expected shape {want.shape}, got {got.shape}")
-    if not np.isfinite(got).all():
+        parts = list(got) if isinstance(got, Iterable) else []
+        if len(parts) != len(want):
+            raise Mismatch(f"{where}: expected {len(want)} entries, got {len(parts)}")
+        pairs = enumerate(zip(parts, want, strict=True))
+        return max((compare(g, w, tolerance, f"{where}[{i}]") for i, (g, w) in pairs), default=0.0)
+    ours, theirs = np.asarray(got, np.float64), np.asarray(want, np.float64)
+    if ours.shape != theirs.shape:
+        raise Mismatch(f"{where}: expected shape {theirs.shape}, got {ours.shape}")
+    if not np.isfinite(ours).all():
         raise Mismatch(f"{where}: not finite")
-    ratio = float((np.abs(got - want) / (tolerance["atol"] + tolerance["rtol"] * np.abs(want))).max(initial=0.0))
+    ratio = float((np.abs(ours - theirs) / (tolerance["atol"] + tolerance["rtol"] * np.abs(theirs))).max(initial=0.0))
     if ratio > 1:
         raise Mismatch(f"{where}: error is {ratio:.3g} times the tolerance", ratio)
     return ratio

@@ -9,28 +9,28 @@ vector that needs something that is not implemented is `unsupported`, and is nev
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
+
+from pydantic import ValidationError
 
 from fedbench import plain_files
 from fedbench.errors import FedbenchError, UsageError
-from fedbench.proof.algorithm_vectors import check_algorithm
-from fedbench.proof.closed_network import check_theory
+from fedbench.proof.algorithm_vectors import AlgorithmVector
+from fedbench.proof.closed_network import TheoryVector
 from fedbench.proof.compare import Mismatch, Unsupported
-from fedbench.proof.kernel_vectors import check_kernel
-from fedbench.proof.plan_vectors import check_plan
+from fedbench.proof.forms import Checked
+from fedbench.proof.kernel_vectors import KernelVector
+from fedbench.proof.plan_vectors import PlanVector
 
-Precision = Literal["float64", "float32"]
-Check = Callable[[dict[str, Any], str], float]
-
-CHECKS: dict[str, tuple[Check, tuple[str, ...]]] = {
-    "fedbench.algorithm.v1": (check_algorithm, ("float64", "float32")),
-    "fedbench.kernel.v1": (check_kernel, ("float64", "float32")),
-    "fedbench.plan.v1": (check_plan, ("int64",)),
-    "fedbench.plan.v2": (check_plan, ("int64",)),
-    "fedbench.theory.v1": (check_theory, ("float64", "float32")),
+FORMS: dict[str, tuple[type[Checked], tuple[str, ...]]] = {
+    "fedbench.algorithm.v1": (AlgorithmVector, ("float64", "float32")),
+    "fedbench.kernel.v1": (KernelVector, ("float64", "float32")),
+    "fedbench.plan.v1": (PlanVector, ("int64",)),
+    "fedbench.plan.v2": (PlanVector, ("int64",)),
+    "fedbench.theory.v1": (TheoryVector, ("float64", "float32")),
 }
 LARGEST = 64 << 20  # bytes of a vector
 SHIPPED = Path(__file__).with_name("vectors")
@@ -64,20 +64,25 @@ def check_folder(folder: str | Path = SHIPPED) -> Iterator[Row]:
 def check_file(file: Path) -> Row:
     """Returns the result of one vector file."""
     try:
-        vector = plain_files.json_in(file, LARGEST, "vector", finite=False)
+        document = plain_files.json_in(file, LARGEST, "vector", finite=False)
     except UsageError as error:
         return Row(file.stem, "error", "", None, f"cannot be read: {error}")
-    if not isinstance(vector, dict):
-        return Row(file.stem, "error", "", None, f"expected a JSON object, got {type(vector).__name__}")
-    name = str(vector.get("id", file.stem))
-    known = CHECKS.get(str(vector.get("format")))
+    if not isinstance(document, dict):
+        return Row(file.stem, "error", "", None, f"expected a JSON object, got {type(document).__name__}")
+    name = str(document.get("id", file.stem))
+    known = FORMS.get(str(document.get("format")))
     if known is None:
-        return Row(name, "unsupported", "", None, f"format {vector.get('format')!r}")
-    check, precisions = known
+        return Row(name, "unsupported", "", None, f"format {document.get('format')!r}")
+    form, precisions = known
     worst = 0.0
+    try:
+        vector = form.model_validate(document)
+    except ValidationError as errors:
+        first = errors.errors(include_url=False)[0]
+        return Row(name, "error", "", None, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
     for precision in precisions:
         try:
-            worst = max(worst, check(vector, precision))
+            worst = max(worst, vector.check(precision))
         except Unsupported as reason:
             return Row(name, "unsupported", precision, None, str(reason))
         except Mismatch as reason:

@@ -79,7 +79,7 @@ def same_run(one: tuple[list[Vector], State], other: tuple[list[Vector], State],
     `otherwise` is what it says then."""
     for version, (a, b) in enumerate(zip(one[0], other[0], strict=True), 1):
         expect(a.tobytes() == b.tobytes(), f"{otherwise}: x differs from version {version} on, {a} and {b}")
-    mine, theirs = bits(one[1]), bits(other[1])
+    mine, theirs = ({name: bits(value) for name, value in state.items()} for _, state in (one, other))
     expect(
         mine == theirs, f"{otherwise}: x is the same, the state's {', '.join(n for n in mine if mine[n] != theirs.get(n))} not"
     )

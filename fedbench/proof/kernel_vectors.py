@@ -2,145 +2,154 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench import kernels as k
 from fedbench.algorithms.fedac import agreement
-from fedbench.proof.compare import Unsupported, compare
-from fedbench.types import Array
+from fedbench.kernels.server import StalenessRule
+from fedbench.proof.compare import Unsupported
+from fedbench.proof.forms import Values
+from fedbench.types import Vector, Weights
 
-Inputs = dict[str, Any]
-Cast = Callable[[Any], Array]
-RULES = {"none": "constant", "constant": "constant", "poly": "poly", "hinge": "hinge"}
+Row = list[float]
+Found = dict[str, object]
+Cast = Callable[[npt.ArrayLike], Vector]
+Rule = Mapping[str, str | float | None]
+RULES: dict[str, StalenessRule] = {"none": "constant", "constant": "constant", "poly": "poly", "hinge": "hinge"}
+
+# Every kernel gets the inputs that it names, and a function that makes arrays of the precision.
 
 
-def _staleness(function: dict[str, Any], taus: Any) -> npt.NDArray[np.float64]:
-    kind = RULES.get(function["kind"])
+def _staleness(function: Rule, taus: list[int]) -> Weights:
+    kind = RULES.get(str(function["kind"]))
     if kind is None:
         raise Unsupported(f"staleness function {function['kind']!r}")
-    parameters = {name: float(function[name]) for name in ("a", "b") if function.get(name) is not None}
-    return k.staleness_weight(kind, taus, **parameters)  # type: ignore[arg-type]
+    return k.staleness_weight(kind, taus, **{name: float(a) for name in ("a", "b") if (a := function.get(name)) is not None})
 
 
-def _accumulate(i: Inputs, cast: Cast) -> dict[str, Any]:
-    s, deltas = _staleness(i["weight"], i["staleness"]), cast(i["deltas"])
-    running = [k.weighted_sum(s[:m], deltas[:m]) for m in range(1, len(s) + 1)]
-    return {"buffer": running, "x": cast(i["x"]) + i["eta_g"] * k.weighted_sum(s / len(s), deltas)}
+def _accumulate(cast: Cast, x: Row, deltas: list[Row], staleness: list[int], weight: Rule, eta_g: float) -> Found:
+    s, rows = _staleness(weight, staleness), cast(deltas)
+    running = [k.weighted_sum(s[:m], rows[:m]) for m in range(1, len(s) + 1)]
+    return {"buffer": running, "x": cast(x) + eta_g * k.weighted_sum(s / len(s), rows)}
 
 
-def _staleness_weight(i: Inputs, cast: Cast) -> dict[str, Any]:
-    return {"weights": [_staleness(function, i["taus"]) for function in i["functions"]]}
+def _staleness_weight(cast: Cast, taus: list[int], functions: list[Rule]) -> Found:
+    return {"weights": [_staleness(function, taus) for function in functions]}
 
 
-def _fedac_weights(i: Inputs, cast: Cast) -> dict[str, Any]:
-    x, deltas = cast(i["x"]), cast(i["deltas"])
-    rows = list(zip(cast(i["bases"]), deltas, i["staleness"], strict=True))
-    r = np.array([agreement(x, *row) for row in rows])
+def _fedac_weights(cast: Cast, x: Row, bases: list[Row], deltas: list[Row], staleness: list[int]) -> Found:
+    now, rows = cast(x), list(zip(cast(bases), cast(deltas), staleness, strict=True))
+    r = np.array([agreement(now, *row) for row in rows])
     return {
-        "cos": [None if tau == 0 else k.direction_cosine(x, base, delta) for base, delta, tau in rows],
+        "cos": [None if tau == 0 else k.direction_cosine(now, base, delta) for base, delta, tau in rows],
         "r": r,
         "w": r / r.sum(),
-        "D": k.weighted_sum(r / r.sum(), deltas),
+        "D": k.weighted_sum(r / r.sum(), cast(deltas)),
     }
 
 
-def _fedac_server(i: Inputs, cast: Cast) -> dict[str, Any]:
-    x, out = cast(i["x"]), []
-    m, v = np.zeros_like(x), np.zeros_like(x)
-    rule = k.AdamRule(i["eta_g"], i["beta1"], i["beta2"], i["eps"], bias_correction=False, ahead=True)
-    for D in i["D"]:
-        k.adaptive_step(x, m, v, None, cast(D), rule, use_maximum=False)
-        out.append(x.copy())
+def _fedac_server(cast: Cast, x: Row, D: list[Row], eta_g: float, beta1: float, beta2: float, eps: float) -> Found:
+    now, out = cast(x), []
+    m, v = np.zeros_like(now), np.zeros_like(now)
+    rule = k.AdamRule(eta_g, beta1, beta2, eps, bias_correction=False, ahead=True)
+    for direction in D:
+        k.adaptive_step(now, m, v, None, cast(direction), rule, use_maximum=False)
+        out.append(now.copy())
     return {"x": out, "m": m, "v": v}
 
 
-def _distill(i: Inputs, cast: Cast) -> dict[str, Any]:
-    got = k.distill(cast(i["student"]), cast(i["teacher"]), i["alpha_min"], i["alpha_max"])
-    names = {"P": "probabilities", "H": "entropy", "Hhat": "relative_entropy"}
-    return {
-        name: getattr(got, names.get(name, name)) for name in ("P", "label", "H", "Hhat", "alpha", "kl", "ce", "loss", "grad")
-    }
+def _distill(cast: Cast, student: list[Row], teacher: list[Row], alpha_min: float, alpha_max: float) -> Found:
+    got = vars(k.distill(cast(student), cast(teacher), alpha_min, alpha_max))
+    return {**got, "P": got["probabilities"], "H": got["entropy"], "Hhat": got["relative_entropy"]}
 
 
-def _teacher_mean(i: Inputs, cast: Cast) -> dict[str, Any]:
-    store = {client: cast(logits) for client, logits in enumerate(i["store"]) if logits is not None}
-    first = next(iter(store.values()))
+def _teacher_mean(cast: Cast, store: list[list[Row] | None], batch: list[int]) -> Found:
+    logits = {client: cast(rows) for client, rows in enumerate(store) if rows is not None}
+    first = next(iter(logits.values()))
     table = k.TeacherMean(first.shape[0], first.shape[1], first.dtype)
-    for client, logits in store.items():
-        table.replace(client, logits)
-    return {"teacher": table.mean(i["batch"]), "count": table.count}
+    for client, rows in logits.items():
+        table.replace(client, rows)
+    return {"teacher": table.mean(batch), "count": table.count}
 
 
-def _clip_step(i: Inputs, cast: Cast) -> dict[str, Any]:
+def _clip_step(cast: Cast, params: list[Row], grads: list[list[Row]], clip: float | None, optimizer: Rule) -> Found:
     """Makes clipped steps on one flat vector of all tensors, so that the norm is that of all.
     Results are split into tensors again for the comparison."""
-    x, rule = cast(np.concatenate(i["params"])), dict(i["optimizer"])
-    name, rate = rule.pop("name"), rule.pop("lr")
+    x, name = cast(np.concatenate(params)), optimizer["name"]
+    numbers = {part: float(number) for part, number in optimizer.items() if part != "name" and number is not None}
     if name not in ("sgd", "adam"):
         raise Unsupported(f"optimizer {name!r}")
-    ends = np.cumsum([len(tensor) for tensor in i["params"]])[:-1]
-    m, v = np.zeros_like(x), np.zeros_like(x)
-    out: dict[str, Any] = {"params": [], "norm": [], "factor": []}
-    for step, tensors in enumerate(i["grads"], start=1):
+    ends = np.cumsum([len(tensor) for tensor in params])[:-1]
+    m, v, steps = np.zeros_like(x), np.zeros_like(x), []
+    for step, tensors in enumerate(grads, start=1):
         g = cast(np.concatenate(tensors))
         if name == "sgd":
-            norm, factor = k.clip_sgd(x, g, rate, i["clip"])
+            done = k.clip_sgd(x, g, numbers["lr"], clip)
         else:
-            adam = k.AdamRule(rate, rule["beta1"], rule["beta2"], rule["eps"], step=step)
-            norm, factor = k.clip_adam(x, m, v, g, adam, i["clip"])
-        out["params"].append(np.split(x.copy(), ends))
-        out["norm"].append(norm)
-        out["factor"].append(factor)
-    return out
+            rule = k.AdamRule(numbers["lr"], numbers["beta1"], numbers["beta2"], numbers["eps"], step=step)
+            done = k.clip_adam(x, m, v, g, rule, clip)
+        steps.append((np.split(x.copy(), ends), *done))
+    return dict(zip(("params", "norm", "factor"), map(list, zip(*steps, strict=True)), strict=True))
 
 
-def _fadas_rate(i: Inputs, tmax: float) -> float:
+def _fadas_rate(eta_g: float, tmax: float, tau_c: int, shrink: str, delay_adaptive: bool) -> float:
     """Returns eta_g, or the smaller rate of FADAS if the largest staleness exceeds tau_c."""
-    if i["shrink"] not in ("code", "paper_min"):
-        raise Unsupported(f"shrink {i['shrink']!r}")
-    if not i["delay_adaptive"] or tmax <= i["tau_c"]:
-        return float(i["eta_g"])
-    return float(i["eta_g"] / tmax if i["shrink"] == "code" else min(i["eta_g"], 1 / tmax))
+    if shrink not in ("code", "paper_min"):
+        raise Unsupported(f"shrink {shrink!r}")
+    if not delay_adaptive or tmax <= tau_c:
+        return eta_g
+    return eta_g / tmax if shrink == "code" else min(eta_g, 1 / tmax)
 
 
-def _fadas_server(i: Inputs, cast: Cast) -> dict[str, Any]:
-    x = cast(i["x"])
-    m, v, vhat = (np.zeros_like(x) for _ in range(3))
-    out: dict[str, Any] = {"x": [], "vhat": [], "eta": []}
-    for step, (D, tmax) in enumerate(zip(i["D"], i["tmax"], strict=True), start=1):
-        rate = _fadas_rate(i, tmax)
-        rule = k.AdamRule(rate, i["beta1"], i["beta2"], i["eps"], i["bias_correction"], step)
-        k.adaptive_step(x, m, v, vhat, cast(D), rule, use_maximum=i["amsgrad"])
-        for name, value in (("x", x.copy()), ("vhat", vhat.copy()), ("eta", rate)):
-            out[name].append(value)
-    return out | {"m": m, "v": v}
+def _fadas_server(
+    cast: Cast,
+    x: Row,
+    D: list[Row],
+    tmax: list[float],
+    eta_g: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    amsgrad: bool,
+    bias_correction: bool,
+    tau_c: int,
+    shrink: str,
+    delay_adaptive: bool,
+) -> Found:
+    now = cast(x)
+    (m, v, vhat), steps = (np.zeros_like(now) for _ in range(3)), []
+    for step, (direction, longest) in enumerate(zip(D, tmax, strict=True), start=1):
+        rate = _fadas_rate(eta_g, longest, tau_c, shrink, delay_adaptive)
+        rule = k.AdamRule(rate, beta1, beta2, eps, bias_correction, step)
+        k.adaptive_step(now, m, v, vhat, cast(direction), rule, use_maximum=amsgrad)
+        steps.append((now.copy(), vhat.copy(), rate))
+    return {**dict(zip(("x", "vhat", "eta"), map(list, zip(*steps, strict=True)), strict=True)), "m": m, "v": v}
 
 
-def _route(i: Inputs, cast: Cast) -> dict[str, Any]:
-    return {"client": k.route(i["p"], np.array(i["u"]))}
+def _route(cast: Cast, p: Row, u: Row) -> Found:
+    return {"client": k.route(p, np.array(u))}
 
 
-KERNELS: dict[str, Callable[[Inputs, Cast], dict[str, Any]]] = {
-    "accumulate": _accumulate,
-    "staleness_weight": _staleness_weight,
-    "fedac_weights": _fedac_weights,
-    "fedac_server": _fedac_server,
-    "distill": _distill,
-    "teacher_mean": _teacher_mean,
-    "clip_step": _clip_step,
-    "fadas_server": _fadas_server,
-    "route": _route,
+KERNELS: dict[str, Callable[..., Found]] = {
+    kernel.__name__.removeprefix("_"): kernel
+    for kernel in (
+        *(_accumulate, _staleness_weight, _fedac_weights, _fedac_server, _distill, _teacher_mean),
+        *(_clip_step, _fadas_server, _route),
+    )
 }
 
 
-def check_kernel(vector: dict[str, Any], precision: str) -> float:
-    """Returns the largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
-    kernel = KERNELS.get(vector["kernel"])
-    if kernel is None:
-        raise Unsupported(f"kernel {vector['kernel']!r}")
-    got = kernel(vector["inputs"], lambda values: np.array(values, precision))
-    return max(compare(got[name], want, vector["tolerance"][name][precision], name) for name, want in vector["expected"].items())
+class KernelVector(Values):
+    kernel: str
+    inputs: dict[str, object]
+
+    def check(self, precision: str) -> float:
+        kernel = KERNELS.get(self.kernel)
+        if kernel is None:
+            raise Unsupported(f"kernel {self.kernel!r}")
+        inputs = {name: value for name, value in self.inputs.items() if name in inspect.signature(kernel).parameters}
+        return self.largest(kernel(lambda values: np.array(values, precision), **inputs), precision)

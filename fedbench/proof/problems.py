@@ -3,15 +3,16 @@ conformance vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.errors import UsageError
-from fedbench.types import Array, Vector, Weights
+from fedbench.proof.compare import Unsupported
+from fedbench.proof.forms import Form
+from fedbench.types import Vector, Weights
 
 Rows = npt.NDArray[np.int64] | None
 
@@ -51,8 +52,8 @@ class Quadratic(Problem):
     """F_i(x) = 1/2 (x - c_i)' A_i (x - c_i) with A (N, d, d) symmetric and c (N, d). There are no
     rows to select."""
 
-    A: Array
-    c: Array
+    A: Vector
+    c: Vector
 
     def gradient(self, client: int, x: Vector, rows: Rows = None) -> Vector:
         gradient: Vector = self.A[client] @ (x - self.c[client])
@@ -80,16 +81,16 @@ class Softmax(Problem):
     classes: int
     features: int
     l2: float
-    X: Sequence[Array]
+    X: Sequence[Vector]
     y: Sequence[npt.NDArray[np.int64]]
-    public: Array | None = None
+    public: Vector | None = None
 
-    def logits(self, x: Vector, rows: Array) -> Array:
+    def logits(self, x: Vector, rows: Vector) -> Vector:
         """Returns the logits (rows, C) of features (rows, D)."""
         split = self.classes * self.features
         return np.asarray(rows @ x[:split].reshape(self.classes, self.features).T + x[split:])
 
-    def pullback(self, rows: Array, dlogits: Array) -> Vector:
+    def pullback(self, rows: Vector, dlogits: Vector) -> Vector:
         """Returns the gradient (d,) with respect to theta, from that with respect to the logits of
         these rows."""
         return np.concatenate([(dlogits.T @ rows).ravel(), dlogits.sum(axis=0)])
@@ -110,24 +111,47 @@ class Softmax(Problem):
         nll = np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(y)), y]
         return float(nll.mean()) + 0.5 * self.l2 * float(x.astype(np.float64) @ x)
 
-    def _rows(self, client: int, rows: Rows) -> tuple[Array, npt.NDArray[np.int64]]:
+    def _rows(self, client: int, rows: Rows) -> tuple[Vector, npt.NDArray[np.int64]]:
         X, y = self.X[client], self.y[client]
         return (X, y) if rows is None else (X[rows], y[rows])
 
 
-def read_problem(spec: Mapping[str, Any], dtype: npt.DTypeLike) -> Problem:
-    """Returns the problem that a conformance vector describes, with data rounded to dtype.
-    UsageError for an unknown kind."""
-    clients = spec["clients"]
-    n = np.array([c.get("n", 1) for c in clients], np.float64)
-    p = np.array([c.get("p", share) for c, share in zip(clients, n / n.sum(), strict=True)], np.float64)
-    if spec["kind"] == "quadratic":
-        A, c = (np.array([client[name] for client in clients], dtype) for name in ("A", "c"))
-        return Quadratic(n, p, c.shape[1], A, c)
-    if spec["kind"] == "softmax":
-        C, D = spec["classes"], spec["features"]
-        X = [np.array(client["X"], dtype).reshape(-1, D) for client in clients]
-        y = [np.array(client["y"], np.int64) for client in clients]
-        public = np.array(spec["public"], dtype).reshape(-1, D) if "public" in spec else None
-        return Softmax(n, p, C * D + C, C, D, spec["l2"], X, y, public)
-    raise UsageError(f"problem: unknown kind {spec['kind']!r}; known: quadratic, softmax")
+class ClientForm(Form):
+    n: float = 1
+    p: float | None = None
+    A: list[list[float]] | None = None
+    c: list[float] | None = None
+    X: list[list[float]] | None = None
+    y: list[int] | None = None
+
+
+def _given(form: Form, name: str) -> Any:
+    value = getattr(form, name)
+    if value is None:
+        raise ValueError(f"problem: expected {name}, found none")
+    return value
+
+
+class ProblemForm(Form):
+    kind: str
+    clients: list[ClientForm]
+    classes: int | None = None
+    features: int | None = None
+    l2: float | None = None
+    public: list[list[float]] | None = None
+
+    def problem(self, dtype: npt.DTypeLike) -> Problem:
+        """Returns the problem, with data rounded to dtype. Unsupported for an unknown kind."""
+        n = np.array([client.n for client in self.clients], np.float64)
+        shares = zip(self.clients, n / n.sum(), strict=True)
+        p = np.array([share if client.p is None else client.p for client, share in shares])
+        if self.kind == "quadratic":
+            A, c = (np.array([_given(client, name) for client in self.clients], dtype) for name in ("A", "c"))
+            return Quadratic(n, p, c.shape[1], A, c)
+        if self.kind == "softmax":
+            C, D, l2 = (_given(self, name) for name in ("classes", "features", "l2"))
+            X = [np.array(_given(client, "X"), dtype).reshape(-1, D) for client in self.clients]
+            y = [np.array(_given(client, "y"), np.int64) for client in self.clients]
+            public = None if self.public is None else np.array(self.public, dtype).reshape(-1, D)
+            return Softmax(n, p, C * D + C, C, D, l2, X, y, public)
+        raise Unsupported(f"problem: unknown kind {self.kind!r}; known: quadratic, softmax")

@@ -291,7 +291,9 @@ def test_missing_files_and_keys_are_errors(check: Callable[..., Row], tmp_path: 
     for path in (("x0",), ("plan", "jobs", 0, "steps"), ("tolerance",)):
         row = check("fedavg-hand", drop(*path))
         assert row.status == "error", path
-        assert "KeyError" in row.where
+        assert row.where == f"{'.'.join(map(str, path))}: Field required"
+    row = check("fedavg-hand", drop("problem", "clients", 1, "c"))
+    assert (row.status, row.where) == ("error", "ValueError: problem: expected c, found none")
     assert check("fedavg-hand", put([7, 7], "plan", "updates", 0, "jobs")).status == "error"
     assert check("plan-rounds-basic", drop("schedule", "compute")).status == "error"
 

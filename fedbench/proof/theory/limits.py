@@ -24,7 +24,7 @@ UNEQUAL = np.array([1.0, 2.03, 4.09, 8.21])  # seconds of a job; the fastest arr
 Matrices = npt.NDArray[np.float64]
 
 
-def weighted_mean(B: Matrices, c: Matrices) -> Vector:
+def weighted_mean(B: Matrices, c: Vector) -> Vector:
     """Returns (sum B_i)^-1 sum B_i c_i."""
     return np.asarray(np.linalg.solve(B.sum(axis=0), np.einsum("ijk,ik->j", B, c)))
 

@@ -77,10 +77,16 @@ def decoded(found: bytes, where: str, error: type[FedbenchError] = UsageError) -
 def json_in(file: Path, most: int, name: str, error: type[FedbenchError] = UsageError, *, finite: bool = True) -> Any:
     """Returns what a JSON file of at most `most` bytes holds. `name` says what the file is, and
     `finite` is that of `strict_json.load`. Raises `error` if it cannot be read."""
+    return json_of(text(file, most, name, error), f"{name} {file}", error, finite=finite)
+
+
+def json_of(given: str, where: str, error: type[FedbenchError] = UsageError, *, finite: bool = True) -> Any:
+    """Returns what a JSON text holds. `where` names its file in the message of `error`, which is
+    raised if it cannot be read."""
     try:
-        return strict_json.load(text(file, most, name, error), finite=finite)
+        return strict_json.load(given, finite=finite)
     except strict_json.RefusedJsonError as refused:
-        raise error(f"{name} {file}: {refused}") from None
+        raise error(f"{where}: {refused}") from None
 
 
 def mapping(file: Path, name: str) -> dict[str, Any]:

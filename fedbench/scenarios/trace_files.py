@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fedbench import places, plain_files, strict_json
+from fedbench import places, plain_files
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.kernels.traces import Trace
 from fedbench.scenarios.rows import csv_rows
@@ -154,10 +154,7 @@ def trace_of(parts: Sequence[Sequence[int]], where: str) -> Trace:
 
 
 def _json_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[object]]]:
-    try:
-        content = strict_json.load(text)
-    except strict_json.RefusedJsonError as error:
-        raise UsageError(f"trace {file}: {error}") from None
+    content = plain_files.json_of(text, f"trace {file}")
     if not isinstance(content, list):
         raise UsageError(f"trace {file}: expected a list of {{{', '.join(KEYS)}}}, got {type(content).__name__}")
     for number, part in enumerate(content):

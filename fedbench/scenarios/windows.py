@@ -4,10 +4,10 @@ numbers, not the name of the file."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fedbench import places, plain_files, strict_json
+from fedbench import places, plain_files
 from fedbench.errors import UsageError
 from fedbench.scenarios.rows import csv_rows
 from fedbench.scenarios.schema import MOST_CLIENTS
@@ -54,21 +54,14 @@ def read_windows(file: Path, clients: int = MOST_CLIENTS) -> list[list[tuple[flo
     return [sorted(rows.get(client, [])) for client in range(max(rows, default=-1) + 1)]
 
 
-def _entries(file: Path) -> Iterator[tuple[str, Sequence[object]]]:
-    text = plain_files.text(file, LARGEST, "availability.file")
-    if file.suffix == ".json":
-        yield from _json_entries(text, file)
-        return
-    yield from csv_rows(text, COLUMNS, f"availability.file {file}", MOST_WINDOWS)
-
-
-def _json_entries(text: str, file: Path) -> Iterable[tuple[str, Sequence[object]]]:
-    try:
-        content = strict_json.load(text)
-    except strict_json.RefusedJsonError as error:
-        raise UsageError(f"availability.file {file}: {error}") from None
+def _entries(file: Path) -> Iterable[tuple[str, Sequence[object]]]:
+    """Returns the place and the values of every window in a file."""
+    name = "availability.file"
+    if file.suffix != ".json":
+        return csv_rows(plain_files.text(file, LARGEST, name), COLUMNS, f"{name} {file}", MOST_WINDOWS)
+    content = plain_files.json_in(file, LARGEST, name)
     if not isinstance(content, list) or not all(isinstance(entry, list) for entry in content):
-        raise UsageError(f"availability.file {file}: expected a list of [client, on, off]")
+        raise UsageError(f"{name} {file}: expected a list of [client, on, off]")
     return ((f"entry {number}", entry) for number, entry in enumerate(content))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fedbench import extras, places, plain_files, strict_json
+from fedbench import extras, places, plain_files
 from fedbench.errors import MissingDataError, RecordError, UsageError, one_line
 from fedbench.places import data_root
 from fedbench.tasks.tensors import Shape
@@ -120,9 +120,7 @@ def read_config(file: Path) -> BertConfig:
     BERT."""
     text = plain_files.text(file, 1 << 20, "configuration", RecordError)
     try:
-        return BertConfig.model_validate(strict_json.load(text))
-    except strict_json.RefusedJsonError as error:
-        raise RecordError(f"{file}: {error}") from None
+        return BertConfig.model_validate(plain_files.json_of(text, str(file), RecordError))
     except ValidationError as errors:
         first = errors.errors(include_url=False, include_context=False)[0]
         key = ".".join(map(str, first["loc"])) or "configuration"

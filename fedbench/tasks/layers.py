@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from fedbench.errors import UsageError
@@ -15,11 +15,18 @@ from fedbench.tasks.tensors import Constant, Normal, Shape, Tensor, Uniform
 Kind = Literal["tensors", "buffers"]
 
 
+@dataclass(frozen=True, slots=True)
 class Layer:
     """Base class of layers. Unless a layer overrides it, it has no parameters and keeps the
     shape."""
 
-    __slots__ = ()
+    def __post_init__(self) -> None:
+        """Raises UsageError, which names layer and value, unless all values that are to be integers
+        are integers >= 1; a padding may be 0."""
+        for field in fields(self):
+            value, low = getattr(self, field.name), int(field.name != "padding")
+            if field.type == "int" and (not isinstance(value, int) or value < low):
+                raise UsageError(f"{self}: {field.name} must be an integer >= {low}, got {value!r}")
 
     def output(self, shape: Shape) -> Shape:
         """Returns the shape of the result. ValueError, with the reason, if the layer does not take
@@ -56,9 +63,6 @@ class Linear(Layer):
     inputs: int
     outputs: int
 
-    def __post_init__(self) -> None:
-        at_least(self, 1, inputs=self.inputs, outputs=self.outputs)
-
     def output(self, shape: Shape) -> Shape:
         if shape != (self.inputs,):
             raise ValueError(f"takes {(self.inputs,)}, gets {shape}{'; put Flatten() before it' if len(shape) > 1 else ''}")
@@ -88,10 +92,6 @@ class Conv2d(Layer):
     bias: bool = True
     normal: bool = False
 
-    def __post_init__(self) -> None:
-        at_least(self, 1, inputs=self.inputs, outputs=self.outputs, kernel=self.kernel, stride=self.stride)
-        at_least(self, 0, padding=self.padding)
-
     def output(self, shape: Shape) -> Shape:
         if len(shape) != 3 or shape[0] != self.inputs:
             raise ValueError(f"takes images ({self.inputs}, h, w), gets {shape}")
@@ -118,9 +118,6 @@ class Pool2d(Layer):
     and columns that fill no window are left out."""
 
     kernel: int
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, kernel=self.kernel)
 
     def output(self, shape: Shape) -> Shape:
         if len(shape) != 3:
@@ -153,9 +150,6 @@ class BatchNorm2d(Layer):
     """
 
     channels: int
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, channels=self.channels)
 
     def output(self, shape: Shape) -> Shape:
         if len(shape) != 3 or shape[0] != self.channels:
@@ -271,13 +265,6 @@ def numbered(layers: tuple[Layer, ...], kind: Kind) -> Iterator[Tensor]:
     for index, layer in enumerate(layers):
         for tensor in getattr(layer, kind)():
             yield tensor._replace(name=f"{index}.{tensor.name}")
-
-
-def at_least(layer: Layer, low: int, **values: object) -> None:
-    """Raises UsageError, which names layer and value, unless all values are integers >= low."""
-    for name, value in values.items():
-        if not isinstance(value, int) or value < low:
-            raise UsageError(f"{layer}: {name} must be an integer >= {low}, got {value!r}")
 
 
 def _window(side: int, kernel: int, stride: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fedbench.kernels.train import LayerSpec
-from fedbench.tasks.layers import Flatten, Layer, at_least
+from fedbench.tasks.layers import Flatten, Layer
 from fedbench.tasks.tensors import Normal, Shape, Tensor, Uniform
 
 
@@ -17,9 +17,6 @@ class Last(Layer):
     """The last `count` items of a sequence (length, ..)."""
 
     count: int
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, count=self.count)
 
     def output(self, shape: Shape) -> Shape:
         if shape[0] < self.count:
@@ -43,9 +40,6 @@ class Embedding(Layer):
 
     symbols: int
     width: int
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, symbols=self.symbols, width=self.width)
 
     def output(self, shape: Shape) -> Shape:
         if len(shape) != 1:
@@ -74,9 +68,6 @@ class LSTM(Layer):
 
     inputs: int
     hidden: int
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, inputs=self.inputs, hidden=self.hidden)
 
     def output(self, shape: Shape) -> Shape:
         if len(shape) != 2 or shape[1] != self.inputs:

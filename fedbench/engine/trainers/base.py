@@ -3,8 +3,9 @@ backend gets, and the wrapping of a client's failure."""
 
 from __future__ import annotations
 
+import time
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -216,6 +217,19 @@ def checked_rule(rule: object, dtype: np.dtype, shape: tuple[int, ...]) -> Local
     if not isinstance(wants, tuple) or not _WANTS.issuperset(wants):
         raise ValueError(f"wants must be a tuple of {', '.join(map(repr, typing.get_args(Want)))}, got {wants!r}")
     return rule
+
+
+def finished(
+    assignment: Assignment, end: Vector, buffers: Vector, by_products: dict[str, Array], logits: Callable[[], Logits]
+) -> Work:
+    """Returns the Work of a job that has come to `end` with these buffers. If its rule wants them,
+    the logits of its end model are computed, which is work of the server."""
+    seconds = 0.0
+    if "public_logits" in assignment.rule.wants:
+        begin = time.perf_counter()
+        by_products["public_logits"] = logits()
+        seconds = time.perf_counter() - begin
+    return Work(delta=end - assignment.rule.start, end=end, buffers=buffers, server_seconds=seconds, **by_products)
 
 
 def place(job: Job) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -23,6 +22,7 @@ from fedbench.engine.trainers.base import (
     Snapshot,
     Stage,
     Workload,
+    finished,
     place,
     train_loss_sample,
 )
@@ -127,13 +127,10 @@ class NativeTrainer:
     def _work(self, assignment: Assignment, job: LocalJob) -> Work:
         names = ("first_gradient", "mean_gradient", "full_gradient")
         by_products: dict[str, Array] = {n: value for n in names if (value := getattr(job, n)) is not None}
-        seconds = 0.0
-        if "public_logits" in assignment.rule.wants:
-            begin = time.perf_counter()
-            by_products["public_logits"] = self.core.logits(job.end, self.workload.public_features, self.classes)
-            seconds = time.perf_counter() - begin
-        delta = job.end - assignment.rule.start
-        return Work(delta=delta, end=job.end, buffers=assignment.buffers, server_seconds=seconds, **by_products)
+        return finished(assignment, job.end, assignment.buffers, by_products, lambda: self._logits(job))
+
+    def _logits(self, job: LocalJob) -> Logits:
+        return self.core.logits(job.end, self.workload.public_features, self.classes)
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
         """Yields full gradients, computed for as many clients at a time as there are workers. A

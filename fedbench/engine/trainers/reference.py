@@ -4,13 +4,12 @@ tests."""
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.trainers.base import Assignment, Stage, no_public_data
+from fedbench.engine.trainers.base import Assignment, Stage, finished, no_public_data
 from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
 from fedbench.protocols import Logits, Objective, PublicObjective, Pullback, RowIndices
@@ -37,9 +36,10 @@ class ReferenceTrainer:
     def _run(self, assignment: Assignment) -> Work:
         # A diverging run is an outcome, not a warning.
         with Stage(assignment.job, "local training"), np.errstate(over="ignore", invalid="ignore"):
-            return self._local(assignment.job, assignment.rule, assignment.buffers)
+            return self._local(assignment)
 
-    def _local(self, job: Job, rule: LocalRule, buffers: Vector) -> Work:
+    def _local(self, assignment: Assignment) -> Work:
+        job, rule = assignment.job, assignment.rule
         y, total, first = rule.start.copy(), np.zeros_like(rule.start), np.zeros_like(rule.start)
         direction = Direction(rule)
         for step, rows in enumerate(self._rows(job)):
@@ -55,13 +55,11 @@ class ReferenceTrainer:
         by_products = {"first_gradient": first, "mean_gradient": total / job.steps if job.steps else total}
         if "full_gradient" in rule.wants:
             by_products["full_gradient"] = self._full(job.client, rule)
-        seconds = 0.0
-        if "public_logits" in rule.wants:
-            begin = time.perf_counter()
-            objective, features = self._public()
-            by_products["public_logits"] = objective.logits(y, features)
-            seconds = time.perf_counter() - begin
-        return Work(delta=y - rule.start, end=y, buffers=buffers, server_seconds=seconds, **by_products)
+        return finished(assignment, y, assignment.buffers, by_products, lambda: self._end_logits(y))
+
+    def _end_logits(self, end: Vector) -> Logits:
+        objective, features = self._public()
+        return objective.logits(end, features)
 
     def _rows(self, job: Job) -> Iterator[npt.NDArray[np.int64] | None]:
         if self.batch_size is None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import itertools
 import queue
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -17,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from fedbench.engine.trainers.base import Assignment, Scores, Snapshot, Workload, train_loss_sample
+from fedbench.engine.trainers.base import Assignment, Scores, Snapshot, Workload, finished, train_loss_sample
 from fedbench.engine.trainers.torch.data import Features, host, tensor
 from fedbench.engine.trainers.torch.replica import Replica, Student
 from fedbench.errors import UsageError
@@ -130,12 +129,7 @@ class TorchTask:
         if "full_gradient" in rule.wants:
             gradient = self._client_gradient(replica, job.client, rule.start, assignment.buffers)
             by_products["full_gradient"] = gradient + rule.weight_decay * rule.start if rule.weight_decay else gradient
-        seconds = 0.0
-        if "public_logits" in rule.wants:
-            begin = time.perf_counter()
-            by_products["public_logits"] = self._end_logits(replica, end, end_buffers)
-            seconds = time.perf_counter() - begin
-        return Work(delta=end - rule.start, end=end, buffers=end_buffers, server_seconds=seconds, **by_products)
+        return finished(assignment, end, end_buffers, by_products, lambda: self._end_logits(replica, end, end_buffers))
 
     def _client_gradient(self, replica: Replica, client: int, x: Vector, buffers: Vector) -> Vector:
         """Returns the gradient of the mean loss over all examples of a client, computed as in

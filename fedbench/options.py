@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import math
 import typing
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Literal, TypeVar
@@ -99,7 +99,7 @@ def option(default: T, about: str = "", source: str = "") -> T:
     return dataclasses.field(default=default, metadata={"about": about, "source": source})
 
 
-def hints(cls: type) -> dict[str, object]:
+def hints(cls: Callable[..., object]) -> dict[str, object]:
     """Returns the annotations of a class's fields by name, ranges included."""
     return _hints(cls)
 

@@ -123,6 +123,11 @@ class Hits:
         return sum(attempt.reached is not None for attempt in self.attempts)
 
     @property
+    def reached(self) -> tuple[float | None, ...]:
+        """Returns the place at which every seed reaches the target, None for a miss."""
+        return tuple(attempt.reached for attempt in self.attempts)
+
+    @property
     def lower_bound(self) -> bool:
         """Returns whether `restricted_mean` is only a lower bound, because a seed missed."""
         return self.hits < self.total

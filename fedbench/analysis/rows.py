@@ -74,7 +74,7 @@ class Row:
         return tuple(run.seed for run in self.runs)
 
     @property
-    def staleness_max(self) -> float | None:
+    def staleness_max(self) -> int | None:
         """Returns the largest staleness of any seed."""
         return max((value for run in self.runs if (value := run.meta["ledger"].get("staleness_max")) is not None), default=None)
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from fedbench.analysis.holm import Holm, holm
-from fedbench.analysis.statistics import LEVEL, Estimate, p_value, paired_difference, t_factor
+from fedbench.analysis.statistics import LEVEL, Count, Estimate, p_value, paired_difference, t_factor
 
 ALPHA = 1 - LEVEL
 
@@ -32,7 +32,7 @@ class Comparison:
     """
 
     standing: Relation
-    seeds: int = 0
+    seeds: Count = 0
     difference: float | None = None
     half_width: float | None = None
     level: float | None = None

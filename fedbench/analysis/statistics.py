@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 LEVEL = 0.95
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 LEAST_SEEDS = 3
 """With fewer seeds nothing is told apart: how much they scatter is hardly known."""
 
@@ -24,8 +27,8 @@ class Estimate:
     half_width: of the 95 % t-interval mean +- half_width, None if n < 2.
     """
 
-    n: int
-    missing: int
+    n: Count
+    missing: Count
     mean: float | None
     std: float | None
     half_width: float | None

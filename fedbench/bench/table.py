@@ -51,11 +51,6 @@ def _cells(row: Row, fastest: bool) -> tuple[str, ...]:
     return (row.case, seconds(row.ours_us), row.versus, f"{seconds(row.theirs_us)}{compiled}", f"{row.ratio:.3g}{span}", asked)
 
 
-def document(rows: Sequence[Row], provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the table for a page of the site."""
-    return {"about": about(provenance), "head": list(HEAD), "rows": [list(line) for line in cells(rows)]}
-
-
 def markdown(rows: Sequence[Row], provenance: Mapping[str, Any]) -> str:
     lines = [HEAD, ("---",) * len(HEAD), *cells(rows)]
     return "\n".join([f"{about(provenance)}.", "", *(f"| {' | '.join(line)} |" for line in lines)])

@@ -10,7 +10,6 @@ import typer
 import fedbench
 from fedbench import registry
 from fedbench.cli.output import say, writing
-from fedbench.descriptions import describe_algorithm
 
 
 def command(
@@ -21,9 +20,10 @@ def command(
     The page has the equations, sources, departures from the papers, options, costs and needs of
     every algorithm.
     """
+    from fedbench.documents.suite import Facts
     from fedbench.leaderboard.pages.catalogue import render  # the other verbs start faster without it
 
-    facts = [describe_algorithm(registry.find("algorithm", name)) for name in registry.names("algorithm")]
+    facts = [Facts.of_class(registry.find("algorithm", name)) for name in registry.names("algorithm")]
     with writing("catalogue", output):
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(render(facts, fedbench.__version__))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from fedbench.errors import UsageError
 from fedbench.results.store import Store
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.results import REFERENCES
+
+if TYPE_CHECKING:
+    from fedbench.documents.paper import Paper
 
 app = typer.Typer(help="Build a leaderboard, or check a submission.", no_args_is_help=True)
 
@@ -50,7 +53,7 @@ def build_suites(
     archives: options.ArchivesOption = options.ARCHIVES,
     references: options.ReferencesOption = REFERENCES,
     asv: Annotated[Path | None, typer.Option("--speed", help="Folder of the results of asv, for the page on speed.")] = None,
-    beside: Annotated[
+    rivals: Annotated[
         Path | None, typer.Option("--rivals", help="File of `fedbench bench --save`, for the page on speed.")
     ] = None,
     log: Annotated[Path | None, typer.Option("--changes", help="YAML file of changes, for the page of changes.")] = None,
@@ -73,6 +76,8 @@ def build_suites(
     others may be as cheap. They also show what `suite illustrate` has written beside an archive.
     """
     from fedbench.bench import report, table
+    from fedbench.documents.read import refused_in
+    from fedbench.documents.site import Beside, Rivals
     from fedbench.leaderboard import documentation, of_suite, write  # the other verbs start faster without it
     from fedbench.leaderboard import home as home_page
     from fedbench.leaderboard.pages import changes, speed
@@ -81,33 +86,37 @@ def build_suites(
     from fedbench.suites.findings.results import load, reference_for
 
     timed = None if asv is None else speed.read(asv)
-    if beside is not None:
+    if rivals is not None:
         if timed is None:
             raise UsageError("--rivals: expected --speed too, on whose page they stand")
-        timed["rivals"] = table.document(*report.load(beside))
+        rows, made = report.load(rivals)
+        with refused_in(f"rivals {rivals}"):
+            compared = Rivals(about=table.about(made), head=table.HEAD, rows=tuple(table.cells(rows)))
+        timed = timed.model_copy(update={"rivals": compared})
     logged = changes.read(log) if log is not None else ()
     papers = _papers(printed) if printed is not None else []
     manual = documentation.read(docs) if docs is not None else None
     documents = []
     results = [load(suites.load(suite), folder, archives) for suite in several]
     for number, (suite, found) in enumerate(zip(several, results, strict=True)):
-        runs = {"tuned": found.complete(tuned=True), "default": found.complete(tuned=False)}
         pictures = archives / found.suite.name / illustrations.FILE
         shown = illustrations.read(pictures, found.suite) if pictures.exists() else None
         if shown is None:
             show(f"suite {found.suite.name}: no maps, timelines and trials; `fedbench suite illustrate {suite}` makes them")
         next_one = results[number + 1 : number + 2]
-        documents.append(of_suite(document(found, reference_for(found, references), next_one), runs, shown))
-    submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ([], [])
+        overview = document(found, reference_for(found, references), next_one)
+        runs = {kind: found.complete(tuned=kind == "tuned") for kind in overview.kinds}
+        documents.append(of_suite(overview, runs, shown))
+    submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ((), [])
     first = home_page.read(home, documents) if home is not None else None
-    page = write(
-        [*documents, *theirs], output, asv=timed, changed=logged, submitted=submitted, papers=papers, home=first, docs=manual
-    )
+    with refused_in("leaderboard: more or other than a site shows"):
+        beside = Beside(speed=timed, changes=logged, submissions=submitted, home=first)
+    page = write([*documents, *theirs], output, papers, beside, manual)
     said = f", {len(papers)} papers" if papers else ""
     say(f"{len(documents)} suites, {len(submitted)} submissions{said} -> {page}")
 
 
-def _papers(folder: Path) -> list[dict[str, object]]:
+def _papers(folder: Path) -> list[Paper]:
     """Returns the documents of all papers, made from the committed records in a folder. In a
     checkout they also show our code beside the papers' lines."""
     from fedbench.papers import published  # the other verbs start faster without it

@@ -50,7 +50,7 @@ def _lines(row: Row, targets: Sequence[Mapping[str, Any]]) -> Iterator[dict[str,
     from fedbench.leaderboard import cells, formats  # the other verbs start faster without it
 
     means = {name: value.mean for name, value in row.measures.items()}
-    end = {"final accuracy": formats.interval(vars(row.measures["test_accuracy"]))}
+    end = {"final accuracy": formats.interval(row.measures["test_accuracy"])}
     if set(row.outcomes) != {"finished"}:
         end["outcome"] = formats.outcomes(row.outcomes)
     if not targets:

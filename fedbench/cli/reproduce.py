@@ -12,6 +12,8 @@ import typer
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.options import JsonOption, ProcessesOption
 from fedbench.cli.output import print_json, print_table, say, show
+from fedbench.documents.paper import KINDS, ORDERS, Kept
+from fedbench.documents.paper import Verdict as Word
 from fedbench.engine.compare import verdict
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import as_recorded
@@ -23,7 +25,6 @@ from fedbench.papers.cells import Cell
 from fedbench.papers.document import counts_by_kind, differing, ours
 from fedbench.papers.price import price, spent
 from fedbench.papers.reading import Find, read_varied
-from fedbench.papers.rules import KINDS, ORDERS
 from fedbench.papers.verdicts import Verdict, all_verdicts, orders
 from fedbench.results import archive
 from fedbench.results.record import Record
@@ -195,7 +196,7 @@ def _tell_variations(chosen: Sequence[Cell], find: Find, *, as_json: bool) -> No
         print_table("variations, from which no verdict comes", ("variation", "cell", "printed", "by seed", "about"), rows)
 
 
-def _counted(name: str, words: Mapping[str, int]) -> str:
+def _counted(name: str, words: Mapping[Word, int] | Mapping[Kept, int]) -> str:
     """Returns counts such as `measured results: 1 close, 2 not run`."""
     return f"{name}: {', '.join(f'{count} {word}' for word, count in words.items())}"
 

@@ -6,11 +6,12 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fedbench.cli.output import print_json, say, show
+from fedbench.documents.validity import Validity
 from fedbench.errors import RecordError, UsageError
 from fedbench.submissions import history
 from fedbench.submissions.accepted import accepted
@@ -18,8 +19,11 @@ from fedbench.submissions.check import Again, Report, check
 from fedbench.submissions.faults import Finding
 from fedbench.submissions.history import HISTORY, Kind
 from fedbench.submissions.rerun import rerun
-from fedbench.submissions.validity import Validity
 from fedbench.suites import suite as suites
+
+if TYPE_CHECKING:
+    from fedbench.documents.site import Submission
+    from fedbench.documents.suite import Document
 
 SUBMISSIONS = Path("results/submissions")
 SampleOption = Annotated[
@@ -39,13 +43,15 @@ PluginsOption = Annotated[
 RecordOption = Annotated[bool, typer.Option("--record", help=f"Add the result of a submission to {HISTORY} beside its folder.")]
 
 
-def shown(folder: Path) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+def shown(folder: Path) -> tuple[tuple[Submission, ...], list[Document]]:
     """Returns what the site says of every submission in a folder, and the documents of those that
     have records.
 
     Every submission has a board of its own, so it changes no rank on the boards of the suites.
     """
-    from fedbench.leaderboard import of_records  # the other verbs start faster without it
+    from fedbench.documents.read import refused_in  # the other verbs start faster without it
+    from fedbench.documents.site import Submission
+    from fedbench.leaderboard import of_records
 
     several, documents = [], []
     for one in accepted(folder, show):
@@ -57,9 +63,10 @@ def shown(folder: Path) -> tuple[list[dict[str, object]], list[dict[str, object]
             document = f"by-{one.name}"
             documents.append(of_records(one.records, one.title, note, name=document, points=points, validity=str(one.validity)))
         words = {name: getattr(one, name) for name in ("name", "title", "authors", "date", "suite", "validity", "reason")}
-        counts = {"rows": len(one.rows), "points": len({row.point for row in one.rows})}
-        several.append({**words, "document": document, **counts})
-    return several, documents
+        places = {row.point for row in one.rows}
+        with refused_in(f"submission {one.name}"):
+            several.append(Submission(**words, document=document, rows=len(one.rows), points=len(places)))
+    return tuple(several), documents
 
 
 def check_one(folder: Path, archives: Path, sample: int, draw: int, *, run_plugins: bool, record: bool, as_json: bool) -> None:

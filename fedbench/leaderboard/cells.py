@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fedbench import written
+from fedbench.analysis.axes import Axis
+from fedbench.documents.board import Standing
+from fedbench.documents.section import Hits, Row, Section
 from fedbench.leaderboard import formats
 
 
@@ -40,25 +42,25 @@ class Cell:
     sort: float | str | None = None
 
 
-def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: bool = False) -> list[Column]:
+def columns(scenario: Section, axis: Axis, *, has_board: bool = False) -> list[Column]:
     """Returns the columns in the order that `cells` has as well. With `has_board` there is a column
     for the cost."""
-    place, spent = scenario["horizon"]["at"], formats.TO_TARGET[axis["name"]]
+    place, spent = scenario.horizon.at, formats.TO_TARGET[axis.name]
     return [
         Column("Algorithm", "options on its page", "ascending", numeric=False),
         *([Column("Time to targets", "cost", "ascending")] if has_board else []),
         Column(
             "Test accuracy",
-            "not compared" if place is None else f"at {written.place(place, axis['unit'])}, mean {written.PLUS_MINUS} 95 %",
+            "not compared" if place is None else f"at {written.place(place, axis.unit)}, mean {written.PLUS_MINUS} 95 %",
         ),
         *(
-            Column(f"{spent} to {formats.goal(one['metric'], one['value'])}", "median (seeds that reach it)", "ascending")
-            for one in scenario["targets"]
+            Column(f"{spent} to {formats.goal(one.metric, one.value)}", "median (seeds that reach it)", "ascending")
+            for one in scenario.targets
         ),
         Column("Outcome", "seeds, ended by", "ascending", numeric=False),
         Column("End of run", "final, worst clients"),
         Column("Updates", "server"),
-        *([Column("Lost or late", "of all jobs", "ascending")] if any(map(loses_jobs, scenario["rows"])) else []),
+        *([Column("Lost or late", "of all jobs", "ascending")] if any(row.loses_jobs for row in scenario.rows) else []),
         Column("Traffic", "up + down", "ascending"),
         Column("Busy", "clients"),
         Column("Staleness", "mean", "ascending"),
@@ -66,24 +68,22 @@ def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: 
     ]
 
 
-def cells(
-    row: Mapping[str, Any], axis: Mapping[str, str], standing: Mapping[str, Any] | None = None, *, has_board: bool = False
-) -> list[Cell]:
+def cells(row: Row, axis: Axis, standing: Standing | None = None, *, has_board: bool = False) -> list[Cell]:
     """Returns the cells of a row. `standing` is its row of the board, if there is a board that has
     it."""
-    means = {name: value["mean"] for name, value in row["measures"].items()}
+    means = row.means
     return [
-        Cell(row["label"], sort=row["label"]),
+        Cell(row.label, sort=row.label),
         *([_cost(row, standing)] if has_board else []),
         _accuracy(row),
-        *(_to_target(one, axis) for one in row["to_target"]),
+        *(_to_target(one, axis) for one in row.to_target),
         _outcome(row),
         _end(row),
         _measured(written.number, means["updates"]),
-        *([_lost(means)] if loses_jobs(row) else []),
+        *([_lost(means)] if row.loses_jobs else []),
         _measured(written.size, traffic(means), _note(written.size, means["bytes_wasted"], "{} wasted")),
         _measured(written.percent, means["busy_fraction"], _note(written.percent, means.get("wasted_share"), "{} in vain")),
-        _measured(written.number, means["staleness_mean"], _note(written.number, row["staleness_max"], "max {}")),
+        _measured(written.number, means["staleness_mean"], _note(written.number, row.staleness_max, "max {}")),
         _measured(
             written.number,
             means["trained_steps"],
@@ -93,54 +93,49 @@ def cells(
     ]
 
 
-def loses_jobs(row: Mapping[str, Any]) -> bool:
-    """Returns whether jobs can be lost. The rows of a scenario have the same answer."""
-    return "lost_share" in row["measures"]
-
-
 def traffic(means: Mapping[str, float | None]) -> float | None:
     """Returns the bytes that clients sent and got; None if one of the two is unknown."""
     up, down = means["bytes_up"], means["bytes_down"]
     return None if up is None or down is None else up + down
 
 
-def _cost(row: Mapping[str, Any], standing: Mapping[str, Any] | None) -> Cell:
+def _cost(row: Row, standing: Standing | None) -> Cell:
     """Returns the cell of the cost, with the system in which it is compared, or why it is not."""
     if standing is None:
-        return Cell("not compared", [row["off_board"]], sort=None)
-    where = "not compared" if standing["group"] is None else standing["group"]
+        return Cell("not compared", [row.off_board], sort=None)
+    where = "not compared" if standing.group is None else standing.group
     mark = formats.IN_SET if formats.on_board(standing) == formats.IN_SET else ""
-    return Cell(formats.cost(standing), [where], mark, sort=standing["cost"] if standing["solved"] else None)
+    return Cell(formats.cost(standing), [where], mark, sort=standing.cost if standing.solved else None)
 
 
-def _accuracy(row: Mapping[str, Any]) -> Cell:
+def _accuracy(row: Row) -> Cell:
     """Returns the cell of the accuracy at the common horizon, with the difference to the best mean
     of the rows of its system.
     The note on seeds is left out if the mark names the same seeds."""
-    value = row["measures"]["test_accuracy_at_horizon"]
-    mark = f"not compared: {row['left_out']}" if row["left_out"] else formats.standing(row["accuracy"])
-    is_said = row["accuracy"]["standing"] in ("tied", "ahead") and row["accuracy"]["seeds"] == value["n"] + value["missing"]
-    notes = ["" if is_said else formats.seed_note(value), formats.difference(row["accuracy"])]
-    return Cell(formats.interval(value), notes, mark, sort=value["mean"])
+    value = row.measures["test_accuracy_at_horizon"]
+    mark = f"not compared: {row.left_out}" if row.left_out else formats.standing(row.accuracy)
+    is_said = row.accuracy.standing in ("tied", "ahead") and row.accuracy.seeds == value.n + value.missing
+    notes = ["" if is_said else formats.seed_note(value), formats.difference(row.accuracy)]
+    return Cell(formats.interval(value), notes, mark, sort=value.mean)
 
 
-def _to_target(value: Mapping[str, Any], axis: Mapping[str, str]) -> Cell:
+def _to_target(value: Hits, axis: Axis) -> Cell:
     """Returns the cell of a target: when it is held."""
-    return Cell(formats.hits(value, axis), [formats.hits_note(value, axis)], sort=value["median"])
+    return Cell(formats.hits(value, axis), [formats.hits_note(value, axis)], sort=value.median)
 
 
-def _outcome(row: Mapping[str, Any]) -> Cell:
-    text = formats.outcomes(row["outcomes"])
-    return Cell(text, [formats.ended_by(row["ended_by"])], alarm=set(row["outcomes"]) != {"finished"}, sort=text)
+def _outcome(row: Row) -> Cell:
+    text = formats.outcomes(row.outcomes)
+    return Cell(text, [formats.ended_by(row.ended_by)], alarm=set(row.outcomes) != {"finished"}, sort=text)
 
 
-def _end(row: Mapping[str, Any]) -> Cell:
+def _end(row: Row) -> Cell:
     """Returns the cell of the accuracies at the end of a run, which are shown and never ranked. The
     worst clients are those of the lowest decile."""
     names = ("test_accuracy", "test_accuracy_last_10", "client_accuracy_worst_decile")
-    final, last, worst = (row["measures"][name] for name in names)
-    notes = [f"last 10: {last['mean']:.3f}" if last["n"] else "", f"worst {formats.interval(worst)}" if worst["n"] else ""]
-    return Cell(formats.interval(final), notes, sort=final["mean"])
+    final, last, worst = (row.measures[name] for name in names)
+    notes = [f"last 10: {last.mean:.3f}" if last.n else "", f"worst {formats.interval(worst)}" if worst.n else ""]
+    return Cell(formats.interval(final), notes, sort=final.mean)
 
 
 def _lost(means: Mapping[str, float | None]) -> Cell:
@@ -154,5 +149,5 @@ def _measured(shown: Callable[[float | None], str], value: float | None, *notes:
     return Cell(shown(value), notes, sort=value)
 
 
-def _note(shown: Any, value: float | None, text: str) -> str:
+def _note(shown: Callable[[float | None], str], value: float | None, text: str) -> str:
     return "" if not value else text.format(shown(value))

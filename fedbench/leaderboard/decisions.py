@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from fedbench.documents.board import Standing
+from fedbench.documents.parts import Kind, Ratio, Spent
+from fedbench.documents.suite import Document, Point
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.document import board_at, groups_at, systems
-from fedbench.written import Ratio
 
-AXES = {"gradient_evaluations": "fewest gradients", "bytes": "fewest bytes"}
+AXES: Mapping[Spent, str] = {"gradient_evaluations": "fewest gradients", "bytes": "fewest bytes"}
 """The columns of the first system on the other axes."""
 MOST = 4  # rows of a set that a cell names
 
@@ -34,48 +34,49 @@ class Decisions:
 
     columns: tuple[str, ...]
     timed: int
-    rows: tuple[tuple[Mapping[str, Any], tuple[Cell, ...]], ...]
+    rows: tuple[tuple[Point, tuple[Cell, ...]], ...]
 
 
-def decisions(document: Mapping[str, Any], kind: str) -> Decisions | None:
+def decisions(document: Document, kind: Kind) -> Decisions | None:
     """Returns the table of a kind of options, with the systems in which rows are compared. None if
     there is no such system."""
     found = compared(document, kind)
     if not found:
         return None
-    columns = [(system, "seconds") for system in found] + [(found[0], axis) for axis in AXES]
+    columns: list[tuple[str, Spent]] = [(system, "seconds") for system in found] + [(found[0], axis) for axis in AXES]
     heads = [system if axis == "seconds" else f"{AXES[axis]}, {system}" for system, axis in columns]
-    points = [point for point in document["points"] if groups_at(document, kind, point["name"])]
-    rows = [(point, tuple(_cell(document, kind, point["name"], *column) for column in columns)) for point in points]
+    points = [point for point in document.points if document.systems_at(kind, point.name)]
+    rows = [(point, tuple(_cell(document, kind, point.name, *column) for column in columns)) for point in points]
     return Decisions(tuple(heads), len(found), tuple(rows))
 
 
-def compared(document: Mapping[str, Any], kind: str) -> list[str]:
+def compared(document: Document, kind: Kind) -> list[str]:
     """Returns the systems in which algorithms are compared at some point."""
-    return [one for one in systems(document, kind) if _is_compared(document, kind, one)]
+    return [one for one in document.systems(kind) if _is_compared(document, kind, one)]
 
 
-def _is_compared(document: Mapping[str, Any], kind: str, system: str) -> bool:
+def _is_compared(document: Document, kind: Kind, system: str) -> bool:
     return any(
-        one["kind"] == system and len(one["rows"]) > 1 and one["axes"]["seconds"]["leader"] is not None
-        for of_point in document["groups"][kind].values()
+        one.kind == system and len(one.rows) > 1 and one.axes["seconds"].leader is not None
+        for of_point in document.groups[kind].values()
         for one in of_point
     )
 
 
-def _cell(document: Mapping[str, Any], kind: str, point: str, system: str, axis: str) -> Cell:
-    group = next((one for one in groups_at(document, kind, point) if one["kind"] == system), None)
+def _cell(document: Document, kind: Kind, point: str, system: str, axis: Spent) -> Cell:
+    group = document.systems_at(kind, point).get(system)
     if group is None:
         return Cell("", "", (), "no row")
-    found, board = group["axes"][axis], board_at(document, kind, point)
-    if found["leader"] is None:
-        return Cell("", "", (), "no target" if group["targets"] else "no verdict")
-    others = [row for row in found["best"] if row != found["leader"]]
-    shown = tuple((row, Ratio.of(regret).parts[0]) for row in others[:MOST] if (regret := regret_on(board[row], axis)))
+    found, board = group.axes[axis], document.board(kind, point)
+    if found.leader is None:
+        return Cell("", "", (), "no target" if group.targets else "no verdict")
+    others = [row for row in found.best if row != found.leader]
+    shown = tuple((row, regret.parts[0]) for row in others[:MOST] if (regret := regret_on(board[row], axis)))
     more = f"{len(others) - MOST} more" if len(others) > MOST else ""
-    return Cell(found["leader"], formats.cost(board[found["leader"]], axis), shown, more)
+    return Cell(found.leader, formats.cost(board[found.leader], axis), shown, more)
 
 
-def regret_on(row: Mapping[str, Any], axis: str) -> Any:
+def regret_on(row: Standing, axis: Spent) -> Ratio | None:
     """Returns the regret of a row of a board on an axis; None without one."""
-    return row["regret"] if axis == "seconds" else row["axes"][axis]["regret"]
+    found = row.on(axis)
+    return None if found is None else found.regret

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from fedbench import written
-from fedbench.written import Ratio
+from fedbench.analysis.axes import Axis
+from fedbench.analysis.standings import Comparison
+from fedbench.analysis.statistics import Estimate
+from fedbench.documents.board import Standing
+from fedbench.documents.parts import Spent
+from fedbench.documents.section import Budget, Hits, Horizon, Target
 
 IN_SET = "the best, within the noise"
 UNCAPPED = 100_000_000  # a scenario's default for jobs, which no run reaches
@@ -15,52 +19,52 @@ TO_TARGET = {"seconds": "Time", "updates": "Updates", "gradient_evaluations": "G
 """The heading of a column that says what a target takes, by axis."""
 
 
-def interval(value: Mapping[str, Any]) -> str:
+def interval(value: Estimate) -> str:
     """Returns an accuracy such as `0.873 ± 0.004`, or the mean alone if there is no interval."""
-    return written.accuracy(value["mean"], value["half_width"])
+    return written.accuracy(value.mean, value.half_width)
 
 
-def seed_note(value: Mapping[str, Any]) -> str:
+def seed_note(value: Estimate) -> str:
     """Returns from how many seeds a mean is: `n = 3`, `1 seed, no interval`, `2 of 3 seeds have a
     value`."""
-    n, total = value["n"], value["n"] + value["missing"]
-    if value["missing"]:
+    n, total = value.n, value.n + value.missing
+    if value.missing:
         return f"{n} of {total} seeds {'has' if n == 1 else 'have'} a value"
     return "1 seed, no interval" if n == 1 else f"n = {n}"
 
 
-def cost(row: Mapping[str, Any], axis: str = "seconds") -> str:
+def cost(row: Standing, axis: Spent = "seconds") -> str:
     """Returns the cost of a row of a board on an axis: `32.5 s`, or `≥ 32.5 s` for a lower
     bound."""
-    if row["solved"] == 0:
+    if row.solved == 0:
         return "no target"
-    found = row if axis == "seconds" else row["axes"].get(axis)
-    return written.NONE if found is None else written.cost(found["cost"], found["is_bound"], axis)
+    found = row.on(axis)
+    return written.NONE if found is None else written.cost(found.cost, found.is_bound, axis)
 
 
-def on_board(row: Mapping[str, Any]) -> str:
+def on_board(row: Standing) -> str:
     """Returns in words how a row of a board stands among those of its system."""
-    if row["group"] is None:
+    if row.group is None:
         return "reference"
-    if row["solved"] == 0:
+    if row.solved == 0:
         return "no target"
-    if row["regret"] is None:
+    if row.regret is None:
         return "no verdict"
-    if not row["against"]:
+    if not row.against:
         return "alone in its system"
-    if row["is_best"]:
+    if row.is_best:
         return IN_SET
-    return "too few seeds" if row["regret"][1] == 0 and row["regret"][2] is None else "behind the best"
+    return "too few seeds" if not row.regret.is_known else "behind the best"
 
 
-def regret(row: Mapping[str, Any]) -> tuple[str, str]:
+def regret(row: Standing) -> tuple[str, str]:
     """Returns the regret of a row of a board and its interval, or the reason why it has none."""
-    return Ratio.of(row["regret"]).parts if row["regret"] is not None and row["against"] else (on_board(row), "")
+    return (on_board(row), "") if row.ratio is None else row.ratio.parts
 
 
-def standing(comparison: Mapping[str, Any]) -> str:
+def standing(comparison: Comparison) -> str:
     """Returns the mark of a comparison in words; nothing for a row that is behind."""
-    seeds = comparison["seeds"]
+    seeds = comparison.seeds
     known = {
         "best": "best mean",
         "tied": f"cannot be told apart with {seeds} seeds",
@@ -68,28 +72,28 @@ def standing(comparison: Mapping[str, Any]) -> str:
         "unknown": "not compared",
         "reference": "reference",
     }
-    return known.get(comparison["standing"], "")
+    return known.get(comparison.standing, "")
 
 
-def difference(comparison: Mapping[str, Any]) -> str:
+def difference(comparison: Comparison) -> str:
     """Returns the difference of an accuracy to the best mean, with its adjusted interval:
     `−0.012 ± 0.031 to best`."""
-    mean, half = comparison["difference"], comparison["half_width"]
-    return "" if mean is None else f"{written.difference(mean, half)} to best"
+    mean, half = comparison.difference, comparison.half_width
+    return "" if mean is None or half is None else f"{written.difference(mean, half)} to best"
 
 
-def hits(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
+def hits(value: Hits, axis: Axis) -> str:
     """Returns the median over seeds with the hits: `12.3 s (3/3)`, or `> 20 s (1/3)` if the median
     seed missed. A unit that is a word is left out, since the heading has it."""
-    return f"{written.median(value['median'], value['beyond'], axis['unit'])} ({value['hits']}/{value['total']})"
+    return f"{written.median(value.median, value.beyond, axis.unit)} ({value.hits}/{value.total})"
 
 
-def hits_note(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
+def hits_note(value: Hits, axis: Axis) -> str:
     """Returns the restricted mean: `mean 12.5 s ± 0.9 s`, or `mean ≥ 18.2 s` if a seed missed."""
-    mean, half = value["restricted_mean"]["mean"], value["restricted_mean"]["half_width"]
-    if value["lower_bound"]:
-        return f"mean {written.bound(written.brief(mean, axis['unit']), misses=True)}"
-    return "" if half is None else f"mean {written.plus_minus(*(written.brief(one, axis['unit']) for one in (mean, half)))}"
+    mean, half = value.restricted_mean.mean, value.restricted_mean.half_width
+    if value.lower_bound:
+        return f"mean {written.bound(written.brief(mean, axis.unit), misses=True)}"
+    return "" if half is None else f"mean {written.plus_minus(*(written.brief(one, axis.unit) for one in (mean, half)))}"
 
 
 def outcomes(value: Mapping[str, int]) -> str:
@@ -107,32 +111,31 @@ def ended_by(value: Mapping[str, int]) -> str:
     return ", ".join(f"{count} by {cause}" for cause, count in sorted(causes.items()))
 
 
-def horizon(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> str:
+def horizon(value: Horizon, axis: Axis) -> str:
     """Returns where accuracies are compared and why: `40 s of virtual time, where all compared runs
     end`."""
-    value = scenario["horizon"]
-    if value["at"] is None:
+    if value.at is None:
         return "nowhere: no row can be compared"
-    where = written.place(value["at"], axis["unit"]) + (f" of {axis['words']}" if axis["unit"] in written.SYMBOLS else "")
-    if value["is_shared"]:
+    where = written.place(value.at, axis.unit) + (f" of {axis.words}" if axis.unit in written.SYMBOLS else "")
+    if value.is_shared:
         return f"{where}, where all compared runs end"
-    first = value["limits"][0]
-    others = len(value["limits"]) - 1
+    first = value.limits[0]
+    others = len(value.limits) - 1
     more = f" and {others} other run{'s' if others > 1 else ''}" if others else ""
-    return f"{where}, where {first['selector']}, seed {first['seed']} (ended by {first['ended_by']}){more} end{'' if others else 's'}"
+    return f"{where}, where {first.selector}, seed {first.seed} (ended by {first.ended_by}){more} end{'' if others else 's'}"
 
 
-def option(value: Any) -> str:
+def option(value: object) -> str:
     """Returns the value of an option as a selector has it."""
     return json.dumps(value).strip('"').replace(" ", "")
 
 
-def targets(scenario: Mapping[str, Any]) -> str:
+def targets(several: Iterable[Target]) -> str:
     """Returns the targets by metric: `test accuracy 0.6, 0.7`."""
     values: dict[str, list[str]] = {}
-    for one in scenario["targets"]:
-        values.setdefault(one["metric"].replace("_", " "), []).append(f"{one['value']:g}")
-    return "; ".join(f"{metric} {', '.join(several)}" for metric, several in values.items()) or "none"
+    for one in several:
+        values.setdefault(one.metric.replace("_", " "), []).append(f"{one.value:g}")
+    return "; ".join(f"{metric} {', '.join(goals)}" for metric, goals in values.items()) or "none"
 
 
 def target(metric: str, value: float) -> str:
@@ -144,12 +147,12 @@ def goal(metric: str, value: float) -> str:
     return f"{value:g}" if metric == "test_accuracy" else target(metric, value)
 
 
-def budget(scenario: Mapping[str, Any]) -> str:
+def budget(given: Budget) -> str:
     """Returns what ends a run, such as `20 s of virtual time or 2,000 updates`."""
-    given = scenario["budget"]
-    parts = [f"{written.number(given['seconds'])} s of virtual time"] if given.get("seconds") is not None else []
-    parts += [f"{given[name]:,} {name}" for name in ("updates", "jobs") if (given.get(name) or UNCAPPED) < UNCAPPED]
-    if given.get("stop_at_target"):
-        points = given.get("hold_points", 1)
+    parts = [f"{written.number(given.seconds)} s of virtual time"] if given.seconds is not None else []
+    capped = {"updates": given.updates, "jobs": given.jobs}
+    parts += [f"{most:,} {name}" for name, most in capped.items() if most and most < UNCAPPED]
+    if given.stop_at_target:
+        points = given.hold_points
         parts.append("all targets" if points == 1 else f"the highest target at {points:,} evaluations in a row")
     return " or ".join(parts) or "not stated"

@@ -4,20 +4,20 @@ dark it is."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fedbench import written
+from fedbench.documents.board import Standing
+from fedbench.documents.parts import Kind
+from fedbench.documents.suite import Document
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.document import groups_at, systems
-from fedbench.written import Ratio
 
 LEVELS = 7  # classes h0 .. h6 in style.css
 PER_DOUBLING = 3  # levels from one regret to twice as much
 REFERENCES = "References, not compared"
 
-Rows = Mapping[str, Mapping[str, Any]]
+Rows = Mapping[str, Standing]
 """The rows of an algorithm by point."""
 
 
@@ -64,18 +64,18 @@ class System:
     lines: tuple[Line, ...]
 
 
-def heat(document: Mapping[str, Any], kind: str) -> list[System]:
+def heat(document: Document, kind: Kind) -> list[System]:
     """Returns the regret of every algorithm at every point, by kind of system. In a system the
     algorithms with the smallest mean regret come first, and those that reach no target at some
     point last. References are at the end."""
-    points = [point["name"] for point in document["points"]]
+    points = [point.name for point in document.points]
     found = []
-    for system in [*systems(document, kind), None]:
-        rows = _rows_of(document["boards"][kind], system)
+    for system in [*document.systems(kind), None]:
+        rows = _rows_of(document.boards[kind], system)
         if rows:
             order = sorted(rows, key=lambda label: _rank(rows[label], label))
             lines = tuple(Line(label, tuple(_cell(rows[label].get(point), point) for point in points)) for label in order)
-            is_compared = any(row["against"] for of_label in rows.values() for row in of_label.values())
+            is_compared = any(row.against for of_label in rows.values() for row in of_label.values())
             cheapest = tuple(_cheapest(document, kind, point, system) for point in points) if system and is_compared else ()
             found.append(System(REFERENCES if system is None else _title(system), cheapest, lines))
     return found
@@ -85,38 +85,38 @@ def _title(system: str) -> str:
     return system[0].upper() + system[1:]
 
 
-def _rows_of(boards: Mapping[str, Any], system: str | None) -> dict[str, dict[str, Mapping[str, Any]]]:
+def _rows_of(boards: Mapping[str, Sequence[Standing]], system: str | None) -> dict[str, dict[str, Standing]]:
     """Returns the rows of a system by label and point."""
-    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    found: dict[str, dict[str, Standing]] = {}
     for point, rows in boards.items():
         for row in rows:
-            if row["group"] == system:
-                found.setdefault(row["label"], {})[point] = row
+            if row.group == system:
+                found.setdefault(row.label, {})[point] = row
     return found
 
 
 def _rank(rows: Rows, label: str) -> tuple[bool, float, str]:
     """Returns the key by which the algorithms of a system are sorted."""
-    regrets = [math.log(row["regret"][0]) for row in rows.values() if row["regret"] is not None]
-    return any(row["solved"] == 0 for row in rows.values()), sum(regrets) / max(1, len(regrets)), label
+    regrets = [math.log(row.regret.value) for row in rows.values() if row.regret is not None]
+    return any(row.solved == 0 for row in rows.values()), sum(regrets) / max(1, len(regrets)), label
 
 
-def _cheapest(document: Mapping[str, Any], kind: str, point: str, system: str) -> str:
-    leader = next((one["axes"]["seconds"]["leader"] for one in groups_at(document, kind, point) if one["kind"] == system), None)
-    row = next((row for row in document["boards"][kind].get(point, ()) if leader is not None and row["label"] == leader), None)
-    return written.NONE if row is None else formats.cost(row)
+def _cheapest(document: Document, kind: Kind, point: str, system: str) -> str:
+    group = document.systems_at(kind, point).get(system)
+    leader = None if group is None else group.axes["seconds"].leader
+    return written.NONE if leader is None else formats.cost(document.board(kind, point)[leader])
 
 
-def _cell(row: Mapping[str, Any] | None, point: str) -> Cell:
+def _cell(row: Standing | None, point: str) -> Cell:
     if row is None:
         return Cell(written.NONE, "", "no row", None, False, f"{point}: no row; it is not applicable, or lacks runs")
-    held = ", ".join(f"{written.targets([one['target']])} by {one['hits']} seeds" for one in row["targets"])
-    title = f"{row['label']} at {point}: {formats.cost(row)}; {formats.on_board(row)}; {held}"
-    if row["regret"] is None or not row["against"]:
-        if row["solved"] == 0:
+    held = ", ".join(f"{written.targets([one.target])} by {one.hits} seeds" for one in row.targets)
+    title = f"{row.label} at {point}: {formats.cost(row)}; {formats.on_board(row)}; {held}"
+    if row.ratio is None:
+        if row.solved == 0:
             return Cell(written.NONE, "", "no target", None, False, title)
-        note = "no verdict" if row["group"] and row["regret"] is None else ""
+        note = "no verdict" if row.group and row.regret is None else ""
         return Cell(formats.cost(row), "", note, None, False, title)
-    text, interval = Ratio.of(row["regret"]).parts
-    level = min(LEVELS - 1, max(0, math.floor(PER_DOUBLING * math.log2(row["regret"][0]) + 1e-9)))
-    return Cell(text, interval, "", level, row["is_best"], title)
+    text, interval = row.ratio.parts
+    level = min(LEVELS - 1, max(0, math.floor(PER_DOUBLING * math.log2(row.ratio.value) + 1e-9)))
+    return Cell(text, interval, "", level, row.is_best, title)

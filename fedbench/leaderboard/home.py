@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from fedbench import plain_files
 from fedbench.bibliography import entry
+from fedbench.documents.home import Home
+from fedbench.documents.read import refused_in
+from fedbench.documents.suite import Document
 from fedbench.errors import UsageError, nearest
-from fedbench.leaderboard.document import groups_at, systems
-from fedbench.leaderboard.form import problem
 
 SCHEMA = 1
 
 
-def read(file: Path, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns what a YAML file says of a home page, see `home_form`.
+def read(file: Path, documents: Sequence[Document]) -> Home:
+    """Returns what a YAML file says of a home page.
 
     Args:
         file: it has the keys schema, suite, baseline, questions and citation, which names a file in
@@ -32,12 +32,8 @@ def read(file: Path, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     citation = given.pop("citation", None)
     if not isinstance(citation, str):
         raise UsageError(f"home {file}: citation: expected the name of a file such as CITATION.cff, got {citation!r:.60}")
-    questions = given.get("questions")
-    if isinstance(questions, list):
-        given["questions"] = [{"axis": "seconds", **one} if isinstance(one, dict) else one for one in questions]
-    home: dict[str, Any] = {**given, **cited(file.parent / citation)}
-    if wrong := problem(home, "home"):
-        raise UsageError(f"home {file}: {wrong}")
+    with refused_in(f"home {file}"):
+        home = Home.model_validate({**given, **cited(file.parent / citation)})
     _check(home, documents, file)
     return home
 
@@ -65,28 +61,28 @@ def cited(file: Path) -> dict[str, str]:
     return {"bibtex": bibtex, "licence": str(given["license"]), "source": source}
 
 
-def _name(author: Mapping[str, Any]) -> str:
+def _name(author: Mapping[str, object]) -> str:
     """Returns a person as BibTeX has it, or an entity in braces, which keep it whole."""
     names = [str(author[key]) for key in ("family-names", "given-names") if author.get(key)]
     return ", ".join(names) if names else f"{{{author.get('name', '')}}}"
 
 
-def _check(home: Mapping[str, Any], documents: Sequence[Mapping[str, Any]], file: Path) -> None:
+def _check(home: Home, documents: Sequence[Document], file: Path) -> None:
     """Raises UsageError if a question has no answer in the documents."""
 
     def known(key: str, value: str, names: Sequence[str]) -> None:
         if value not in names:
             raise UsageError(f"home {file}: {key}: unknown name {value!r}{nearest(value, names)}")
 
-    known("suite", home["suite"], [one["name"] for one in documents])
-    document = next(one for one in documents if one["name"] == home["suite"])
-    kind = document["kinds"][0]
-    known("baseline", home["baseline"], [one["label"] for one in document["algorithms"]])
-    for number, one in enumerate(home["questions"], start=1):
+    known("suite", home.suite, [one.name for one in documents])
+    document = next(one for one in documents if one.name == home.suite)
+    kind = document.kinds[0]
+    known("baseline", home.baseline, [one.label for one in document.algorithms])
+    for number, one in enumerate(home.questions, start=1):
         where = f"question {number}"
-        known(f"{where}: point", one["point"], [point["name"] for point in document["points"]])
-        known(f"{where}: system", one["system"], systems(document, kind))
-        groups = [group for group in groups_at(document, kind, one["point"]) if group["kind"] == one["system"]]
-        if not any(group["axes"][one["axis"]]["best"] for group in groups):
-            what = f"{one['point']}, {one['system']}, {one['axis']}"
+        known(f"{where}: point", one.point, [point.name for point in document.points])
+        known(f"{where}: system", one.system, document.systems(kind))
+        group = document.systems_at(kind, one.point).get(one.system)
+        if group is None or not group.axes[one.axis].best:
+            what = f"{one.point}, {one.system}, {one.axis}"
             raise UsageError(f"home {file}: {where}: expected a board with a set of the best, got none at {what}")

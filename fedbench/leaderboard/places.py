@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+
+from fedbench.documents.parts import Kind
+from fedbench.documents.suite import Document
 
 PAGES = ("table", "compare", "algorithms", "rules", "papers", "speed", "submissions", "changes")
 """The pages that a site has once, in the order of the links to them."""
@@ -40,16 +42,13 @@ class Places:
     """The addresses of the pages of some documents, and the full names of their algorithms. `front`
     is the address of the overview of the first document."""
 
-    def __init__(self, documents: Sequence[Mapping[str, Any]], front: str = "index.html") -> None:
-        self._first, self._front = documents[0]["name"], front
-        self._labels = slugs(sorted({one["label"] for document in documents for one in document["algorithms"]}))
+    def __init__(self, documents: Sequence[Document], front: str = "index.html") -> None:
+        self._first, self._front = documents[0].name, front
+        self._labels = slugs(sorted({one.label for document in documents for one in document.algorithms}))
         self._full_names: dict[str, str] = {
-            one["label"]: one["full_name"]
-            for document in reversed(documents)
-            for one in document["algorithms"]
-            if one["full_name"]
+            one.label: one.full_name for document in reversed(documents) for one in document.algorithms if one.full_name
         }
-        self._points = {document["name"]: slugs(point["name"] for point in document["points"]) for document in documents}
+        self._points = {document.name: slugs(point.name for point in document.points) for document in documents}
 
     def overview(self, name: str) -> str:
         return self._front if name == self._first else f"{name}.html"
@@ -57,7 +56,7 @@ class Places:
     def scenario(self, name: str, point: str) -> str:
         return f"{name}/{self._points[name][point]}.html"
 
-    def record(self, name: str, point: str, label: str, kind: str) -> str:
+    def record(self, name: str, point: str, label: str, kind: Kind) -> str:
         return f"{name}/{self._points[name][point]}/{self._labels[label]}-{kind}.html"
 
     def algorithm(self, label: str) -> str:

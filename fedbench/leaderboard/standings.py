@@ -3,12 +3,12 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from fedbench.documents.parts import Kind
+from fedbench.documents.suite import Average, Document
 from fedbench.leaderboard.decisions import compared
-from fedbench.leaderboard.document import groups_at
 
 MOST = 7  # algorithms of a panel
 
@@ -42,7 +42,7 @@ class Panel:
     more: int
 
 
-def panels(document: Mapping[str, Any], kind: str, baseline: str = "") -> list[Panel]:
+def panels(document: Document, kind: Kind, baseline: str = "") -> list[Panel]:
     """Returns a panel for every system in which algorithms are compared.
 
     It has those that are in the set of the best somewhere, at most MOST of them, and the baseline.
@@ -50,11 +50,11 @@ def panels(document: Mapping[str, Any], kind: str, baseline: str = "") -> list[P
     """
     found = []
     for system in compared(document, kind):
-        groups = [group for point in document["points"] for group in groups_at(document, kind, point["name"])]
-        sets = [group["axes"]["seconds"]["best"] for group in groups if group["kind"] == system]
-        sets = [best for best in sets if best]
-        averages = {one["label"]: one for one in document.get("averages", {}).get(kind, {}).get(system, ())}
-        known = {label for group in groups if group["kind"] == system for label in group["rows"]}
+        at_points = [document.systems_at(kind, point.name) for point in document.points]
+        groups = [found[system] for found in at_points if system in found]
+        sets = [best for group in groups if (best := group.axes["seconds"].best)]
+        averages = {one.row: one for one in document.averages_of(kind, system)}
+        known = {label for group in groups for label in group.rows}
         rows = [_standing(label, sets, averages.get(label)) for label in known]
         rows = sorted((row for row in rows if row.best or row.label == baseline), key=_place)
         shown = [row for i, row in enumerate(rows) if i < MOST or row.label == baseline]
@@ -63,12 +63,11 @@ def panels(document: Mapping[str, Any], kind: str, baseline: str = "") -> list[P
     return found
 
 
-def _standing(label: str, sets: Sequence[Sequence[str]], average: Mapping[str, Any] | None) -> Standing:
+def _standing(label: str, sets: Sequence[Sequence[str]], average: Average | None) -> Standing:
     count = sum(label in best for best in sets)
     if average is None:
         return Standing(label, count, None, is_bound=False)
-    value, low, high = average["ratio"]
-    return Standing(label, count, (value, low, high), average["is_bound"])
+    return Standing(label, count, average.ratio, average.is_bound)
 
 
 def _place(row: Standing) -> tuple[int, float, str]:

@@ -8,20 +8,19 @@ The others say at what cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from fedbench import written
-from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.reaching import RULES, WORDS
+from fedbench.documents.board import AXES, Group, Standing
+from fedbench.documents.parts import Kind
+from fedbench.documents.section import Row as Given
+from fedbench.documents.suite import Document
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.document import board_at, groups_at, rows_at, systems
 from fedbench.leaderboard.pictures.bars import bar
-
-OTHER_AXES = ("gradient_evaluations", "bytes")
 
 
 @dataclass(frozen=True)
@@ -61,64 +60,64 @@ class System:
     rows: tuple[Row, ...]
 
 
-def boards(document: Mapping[str, Any], kind: str, point: str) -> list[System]:
+def boards(document: Document, kind: Kind, point: str) -> list[System]:
     """Returns the boards of a kind of options at a point; none if it has no board. References are
     not on them. Boards with one row come last."""
-    board, order = board_at(document, kind, point), systems(document, kind)
-    rows = {row["label"]: row for row in rows_at(document, kind, point)}
-    found = sorted(groups_at(document, kind, point), key=lambda one: (len(one["rows"]) == 1, order.index(one["kind"])))
+    board, order = document.board(kind, point), document.systems(kind)
+    rows = {row.label: row for row in document.rows(kind, point)}
+    found = sorted(document.systems_at(kind, point).values(), key=lambda one: (len(one.rows) == 1, order.index(one.kind)))
     return [
         System(
-            one["words"][0].upper() + one["words"][1:],
+            one.words[0].upper() + one.words[1:],
             _about(one),
-            _highest(board[one["rows"][0]]),
+            _highest(board[one.rows[0]]),
             tuple(_notes(one)),
-            tuple(_row(board[label], rows[label]) for label in one["rows"]),
+            tuple(_row(board[label], rows[label]) for label in one.rows),
         )
         for one in found
     ]
 
 
-def _highest(row: Mapping[str, Any]) -> str:
-    return written.targets([row["targets"][-1]["target"]]) if row["targets"] else "targets"
+def _highest(row: Standing) -> str:
+    return written.targets([row.targets[-1].target]) if row.targets else "targets"
 
 
-def _about(group: Mapping[str, Any]) -> str:
-    if not group["targets"]:
+def _about(group: Group) -> str:
+    if not group.targets:
         return "No verdict: every target is reached within ten steps of the evaluation grid. Times are over all targets."
-    alone = " Only one algorithm has this system, so it is compared with no other." if len(group["rows"]) == 1 else ""
-    return f"Target{'s' if len(group['targets']) > 1 else ''}: {written.targets(group['targets'])}.{alone}"
+    alone = " Only one algorithm has this system, so it is compared with no other." if len(group.rows) == 1 else ""
+    return f"Target{'s' if len(group.targets) > 1 else ''}: {written.targets(group.targets)}.{alone}"
 
 
-def _notes(group: Mapping[str, Any]) -> Iterator[str]:
-    if not group["targets"] or len(group["rows"]) == 1:
+def _notes(group: Group) -> Iterator[str]:
+    if not group.targets or len(group.rows) == 1:
         return
-    seconds, leader = group["axes"][SECONDS.name], group["leaders"].get(RULES[0])
-    if seconds["resolution"] is not None:
-        yield f"A ratio of {written.ratio(seconds['resolution'])} is found with a probability of 80 %."
-    if seconds["stability"] is not None:
-        yield f"Two halves of the seeds agree on the best row in {written.percent(seconds['stability'])} of all splits."
-    others = {rule: row for rule, row in group["leaders"].items() if rule in WORDS and row != leader}
+    seconds, leader = group.axes["seconds"], group.leaders.get(RULES[0])
+    if seconds.resolution is not None:
+        yield f"A ratio of {written.ratio(seconds.resolution)} is found with a probability of 80 %."
+    if seconds.stability is not None:
+        yield f"Two halves of the seeds agree on the best row in {written.percent(seconds.stability)} of all splits."
+    others = {rule: row for rule, row in group.leaders.items() if rule in WORDS and row != leader}
     if others:
         told = "; ".join(f"{WORDS[rule]}: {row or 'no row'}" for rule, row in others.items())
         yield f"Another rule of reaching a target has another best row: {told}."
 
 
-def _row(row: Mapping[str, Any], given: Mapping[str, Any]) -> Row:
-    regret, interval = formats.regret(row) if row["solved"] else (written.NONE, "")
-    others = [(formats.cost(row, axis), row["axes"][axis]["is_best"] and bool(row["against"])) for axis in OTHER_AXES]
-    accuracy, *half_width = formats.interval(given["measures"]["test_accuracy_at_horizon"]).partition(written.PLUS_MINUS)
+def _row(row: Standing, given: Given) -> Row:
+    regret, interval = formats.regret(row) if row.solved else (written.NONE, "")
+    others = [(formats.cost(row, axis), row.axes[axis].is_best and bool(row.against)) for axis in AXES[1:]]
+    accuracy, *half_width = formats.interval(given.measures["test_accuracy_at_horizon"]).partition(written.PLUS_MINUS)
     return Row(
-        label=row["label"],
-        is_best=row["is_best"] and bool(row["against"]),
+        label=row.label,
+        is_best=row.is_ahead,
         cost=formats.cost(row),
         regret=regret,
         interval=interval,
-        bar=bar(row),
-        reached=f"{row['targets'][-1]['hits']}/{len(given['seeds'])}" if row["targets"] else written.NONE,
-        solved=written.percent(row["solved"]),
+        bar=bar(row.ratio),
+        reached=f"{row.targets[-1].hits}/{len(given.seeds)}" if row.targets else written.NONE,
+        solved=written.percent(row.solved),
         accuracy=(accuracy.rstrip(), "".join(half_width)),
-        at_work=written.NONE if row["under_way"] is None else written.number(row["under_way"]),
-        others=tuple(others) if row["solved"] else ((written.NONE, False),) * len(OTHER_AXES),
-        marks=tuple(row["marks"]),
+        at_work=written.NONE if row.under_way is None else written.number(row.under_way),
+        others=tuple(others) if row.solved else ((written.NONE, False),) * len(others),
+        marks=row.marks,
     )

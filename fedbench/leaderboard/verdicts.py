@@ -4,34 +4,18 @@ a colour beside it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
 
 from fedbench import written
+from fedbench.documents.paper import Kind, Verdict
 
-Verdict = Literal[
-    "reproduced",
-    "close",
-    "not decided",
-    "contradicted",
-    "agrees",
-    "differs",
-    "consistent with the bound",
-    "not run",
-    "not comparable",
-]
-Order = Literal["kept", "broken", "undecided", "kept once", "broken once"]
-Kind = Literal["runs", "configuration", "theory"]
-KINDS: Mapping[str, tuple[str, tuple[Verdict, ...]]] = {
-    "runs": ("Measured results", ("reproduced", "close", "not decided", "contradicted", "not run", "not comparable")),
-    "configuration": ("Constants", ("agrees", "differs", "not comparable")),
-    "theory": ("Rates of convergence", ("agrees", "consistent with the bound", "differs", "not run", "not comparable")),
+OF_KIND: Mapping[Kind, tuple[Verdict, ...]] = {
+    "runs": ("reproduced", "close", "not decided", "contradicted", "not run", "not comparable"),
+    "configuration": ("agrees", "differs", "not comparable"),
+    "theory": ("agrees", "consistent with the bound", "differs", "not run", "not comparable"),
 }
-"""What the numbers of a table are: their name, and the verdicts that they may have. Kinds are never
-counted together."""
+"""The verdicts that numbers of a kind may have."""
 MEASURED: tuple[Verdict, ...] = ("reproduced", "close", "not decided", "contradicted")
 """The verdicts on numbers that were measured again."""
-WORDS: tuple[str, ...] = get_args(Verdict)
-ORDERS: tuple[str, ...] = get_args(Order)
 SHOWN: Mapping[str, tuple[str, str]] = {
     "reproduced": ("✓", "good"),
     "close": ("≈", "near"),

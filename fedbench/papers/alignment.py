@@ -12,16 +12,19 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fedbench import bibliography, strict_yaml
+from fedbench.documents.paper import Aligned, Erratum, Unprinted
+from fedbench.documents.parts import Part
+from fedbench.documents.read import refused_in
 from fedbench.errors import FedbenchError, UsageError, nearest
 
 FOLDER = Path(__file__).parent / "alignment"
 CONTINUES = (")", "public:", "protected:", "private:")
 """A line that begins so does not end the definition above it, although it is not indented more."""
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Part)
 
 
 class MisalignedError(FedbenchError):
@@ -29,8 +32,7 @@ class MisalignedError(FedbenchError):
     file."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Part):
     """A place of a paper, and the code that does what stands there.
 
     Attributes:
@@ -54,37 +56,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Erratum:
-    """A mistake in a paper: what it prints, what is meant, and why. `where_we_follow` is the file
-    that does what is meant, or empty."""
-
-    place: str
-    printed: str
-    meant: str
-    why: str
-    where_we_follow: str = ""
-
-
-@dataclass(frozen=True)
-class Unprinted:
-    """Something that a paper leaves open, what fedbench has taken for it, and why."""
-
-    what: str
-    taken: str
-    why: str
-
-
-@dataclass(frozen=True)
-class Located:
-    """A row with the first and the last line of its code, counted from 1. Both are 0 where no code
-    belongs to the place."""
-
-    row: Row
-    first: int
-    last: int
-
-
-@dataclass(frozen=True)
 class Alignment:
     """The content of `alignment/<key>.yaml`. `algorithms` has the number of lines of each printed
     algorithm by its name."""
@@ -95,7 +66,7 @@ class Alignment:
     errata: tuple[Erratum, ...]
     unprinted: tuple[Unprinted, ...]
 
-    def located(self, root: Path) -> list[Located]:
+    def located(self, root: Path) -> list[Aligned]:
         """Returns every row with its lines in the repository at `root`, in order.
 
         Only tests and the makers of pages call this, since an installed package has no C++. Raises
@@ -130,25 +101,25 @@ def load(key: str) -> Alignment:
     return Alignment(key, content["algorithms"], rows, errata, unprinted)
 
 
-def _records(key: str, section: str, kind: type[T], rows: Sequence[Mapping[str, Any]]) -> tuple[T, ...]:
+def _records(key: str, section: str, kind: type[T], rows: Sequence[Mapping[str, object]]) -> tuple[T, ...]:
     """Returns one record of `kind` for each row. Raises UsageError, which names the row, for a
     field that is unknown, missing or no text."""
     found = []
     for number, row in enumerate(rows, 1):
         where = f"alignment {key}, {section} row {number}"
+        texts = {}
         for name, value in row.items():
             if not isinstance(value, str) or not value.strip():
                 raise UsageError(f"{where}: {name} must be a text that is not empty, got {value!r}")
-        try:
-            found.append(kind(**{name: value.strip("\n") for name, value in row.items()}))
-        except TypeError as error:
-            raise UsageError(f"{where}: {error}") from None
+            texts[name] = value.strip("\n")
+        with refused_in(where):
+            found.append(kind.model_validate(texts))
     return tuple(found)
 
 
-def _located(key: str, row: Row, root: Path) -> Located:
+def _located(key: str, row: Row, root: Path) -> Aligned:
     if row.not_code:
-        return Located(row, 0, 0)
+        return Aligned(place=row.place, says=row.says, not_code=row.not_code)
     where = f"{bibliography.paper(key).short}, {row.place}: {row.file}"
     file = root / row.file
     if not file.is_file():
@@ -164,7 +135,8 @@ def _located(key: str, row: Row, root: Path) -> Located:
         inside = f" within {row.within!r}" if row.within else ""
         asked = "look at this place of the paper again, and quote the code anew"
         raise MisalignedError(f"{where} {found}{inside} the code that does it; {asked}: {row.holds}")
-    return Located(row, starts[0] + 1, starts[0] + size)
+    first, last = starts[0] + 1, starts[0] + size
+    return Aligned(place=row.place, says=row.says, file=row.file, first=first, last=last, holds=row.holds)
 
 
 def _block(lines: Sequence[str]) -> list[str]:

@@ -3,9 +3,7 @@ errata and what it does not print."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from fedbench.documents.paper import Aligned, Paper
 from fedbench.figures.tables.markdown import escaped
 from fedbench.suites.findings.markdown import table
 
@@ -13,28 +11,28 @@ UP = "../../"
 """The way from a page in docs/papers to the root of the repository."""
 
 
-def markdown(document: Mapping[str, Any]) -> str:
+def markdown(document: Paper) -> str:
     """Returns three sections of Markdown from a paper's document: places with links to their code,
     errata, and what the paper does not print. The text ends with a newline."""
     errata = [
-        (*(escaped(one[name]) for name in ("place", "printed", "meant", "why")), _link(one["file"])) for one in document["errata"]
+        (*map(escaped, (one.place, one.printed, one.meant, one.why)), _link(one.where_we_follow)) for one in document.errata
     ]
-    unprinted = [[escaped(one[name]) for name in ("what", "taken", "why")] for one in document["unprinted"]]
+    unprinted = [[*map(escaped, (one.what, one.taken, one.why))] for one in document.unprinted]
     sections = [
-        ("The paper and our code", table(("Place", "The paper says", "Our code"), [*map(_code_row, document["alignment"])])),
+        ("The paper and our code", table(("Place", "The paper says", "Our code"), [*map(_code_row, document.alignment)])),
         ("Errata", table(("Place", "Printed", "Meant", "Why", "Followed in"), errata)),
         ("What the paper does not print", table(("What", "Taken here", "Why"), unprinted)),
     ]
     return "\n\n".join(f"## {title}\n\n{rows}" for title, rows in sections) + "\n"
 
 
-def _code_row(one: Mapping[str, Any]) -> tuple[str, str, str]:
-    place, says = escaped(one["place"]), escaped(one["says"])
-    if "not_code" in one:
-        return place, says, escaped(f"No code. {one['not_code']}")
-    lines = f"L{one['first']}" + (f"-L{one['last']}" if one["last"] > one["first"] else "")
-    quoted = "<br>".join(_quoted(line) for line in one["holds"].splitlines())
-    return place, says, f"{_link(one['file'], lines)}<br>{quoted}"
+def _code_row(one: Aligned) -> tuple[str, str, str]:
+    place, says = escaped(one.place), escaped(one.says)
+    if one.not_code:
+        return place, says, escaped(f"No code. {one.not_code}")
+    lines = f"L{one.first}" + (f"-L{one.last}" if one.last > one.first else "")
+    quoted = "<br>".join(_quoted(line) for line in one.holds.splitlines())
+    return place, says, f"{_link(one.file, lines)}<br>{quoted}"
 
 
 def _link(path: str, lines: str = "") -> str:

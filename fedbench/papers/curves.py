@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from fedbench.analysis.pictures.learning_curves import LearningCurves, learning_curves
+from fedbench.documents.paper import Figure
 from fedbench.papers import experiment
 from fedbench.papers.cells import chosen
 from fedbench.papers.reading import Find, read
@@ -39,8 +39,9 @@ class Curves:
         end = "A line ends where the first of its seeds ends, which is where its target is reached."
         return f"Ours for {self.name}: test accuracy along virtual seconds. {end}{left_out}"
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "about": self.about, "file": self.file, "data": asdict(self.data)}
+    @property
+    def figure(self) -> Figure:
+        return Figure(name=self.name, about=self.about, file=self.file, data=self.data)
 
 
 def curves(paper: str, find: Find) -> Iterator[Curves]:

@@ -1,5 +1,5 @@
 """Makes the document of a paper: its tables with verdicts, orders and variations, what its theorems
-give, and where its equations are in the code, all as plain data.
+give, and where its equations are in the code.
 
 The pages of the site and of docs/papers are made from documents and compute nothing.
 """
@@ -9,24 +9,27 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from fedbench import bibliography, written
+from fedbench.documents.paper import KINDS, VERDICTS, Kind, Order, Paper, Table, Variation, Varied, Verdict
+from fedbench.documents.paper import Cell as Shown
+from fedbench.documents.read import refused_in
 from fedbench.papers import alignment, experiment
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables
 from fedbench.papers.curves import curves
 from fedbench.papers.orders_of_convergence import BESIDE, Claims
 from fedbench.papers.price import spent
 from fedbench.papers.reading import Find, read_varied
-from fedbench.papers.rules import KINDS, VERSION, WORDS
+from fedbench.papers.rules import VERSION
 from fedbench.papers.runs import used
-from fedbench.papers.verdicts import Ordered, Verdict, all_verdicts, orders
+from fedbench.papers.verdicts import Ordered, all_verdicts, orders
+from fedbench.papers.verdicts import Verdict as Judged
 
 
-def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -> dict[str, Any]:
-    """Returns the document of a paper, which can be written as JSON.
+@refused_in("paper: more or other than a site shows")
+def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -> Paper:
+    """Returns the document of a paper.
 
     Args:
         paper: its number.
@@ -38,84 +41,66 @@ def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -
     found = bibliography.paper(PAPERS[paper])
     verdicts = all_verdicts(chosen(paper), find, claims)
     ordered = list(orders(verdicts))
-    return {
-        "number": paper,
-        "key": PAPERS[paper],
-        "cited": found.short,
-        "title": found.title,
-        "venue": found.venue,
-        "link": found.link,
-        "claim": experiment.experiments(paper).claim,
-        "rules": VERSION,
-        "counts": counts_by_kind(verdicts),
-        "stand_ins": sum(map(is_read_off_a_substitute, verdicts)),
-        "orders": dict(Counter(one.order for one in ordered if not one.substitute)),
-        "stand_in_orders": dict(Counter(one.order for one in ordered if one.substitute)),
-        "tables": [_table(several, verdicts, ordered, find) for several in tables(chosen(paper)).values()],
-        "curves": [one.as_dict() for one in curves(paper, find)],
-        "theory": [dict(line) for name in BESIDE[paper] for line in claims.get(name, ())],
-        **({} if root is None else aligned(PAPERS[paper], root)),
-    }
+    known = None if root is None else alignment.load(PAPERS[paper])
+    return Paper(
+        number=paper,
+        key=PAPERS[paper],
+        cited=found.short,
+        title=found.title,
+        venue=found.venue,
+        link=found.link,
+        claim=experiment.experiments(paper).claim,
+        rules=VERSION,
+        counts=counts_by_kind(verdicts),
+        stand_ins=sum(map(is_read_off_a_substitute, verdicts)),
+        orders=Counter(one.order for one in ordered if not one.substitute),
+        stand_in_orders=Counter(one.order for one in ordered if one.substitute),
+        tables=tuple(_table(several, verdicts, ordered, find) for several in tables(chosen(paper)).values()),
+        theory=tuple(line for name in BESIDE[paper] for line in claims.get(name, ())),
+        figures=tuple(one.figure for one in curves(paper, find)),
+        alignment=tuple(known.located(root)) if known and root else (),
+        errata=known.errata if known else (),
+        unprinted=known.unprinted if known else (),
+    )
 
 
-def aligned(key: str, root: Path) -> dict[str, list[dict[str, Any]]]:
-    """Returns where a paper's places are in the code, its errata, and what it does not print."""
-    known = alignment.load(key)
-    return {
-        "alignment": [_place(one) for one in known.located(root)],
-        "errata": [
-            {"place": one.place, "printed": one.printed, "meant": one.meant, "why": one.why, "file": one.where_we_follow}
-            for one in known.errata
-        ],
-        "unprinted": [asdict(one) for one in known.unprinted],
-    }
-
-
-def _place(one: alignment.Located) -> dict[str, Any]:
-    row = one.row
-    said = {"place": row.place, "says": row.says}
-    if row.not_code:
-        return {**said, "not_code": row.not_code}
-    return {**said, "file": row.file, "first": one.first, "last": one.last, "holds": row.holds}
-
-
-def counts_by_kind(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
+def counts_by_kind(verdicts: Sequence[Judged]) -> dict[Kind, dict[Verdict, int]]:
     """Returns how often each verdict occurs among measured results, constants and rates of
     convergence. A kind without numbers is left out. They are never added up."""
     found = {kind: _counts(one.word for one in verdicts if experiment.table(one.cell).kind == kind) for kind in KINDS}
     return {kind: counts for kind, counts in found.items() if counts}
 
 
-def is_read_off_a_substitute(one: Verdict) -> bool:
+def is_read_off_a_substitute(one: Judged) -> bool:
     """Returns whether a cell is not run, and what stands in for it is."""
     return one.word == "not run" and bool(one.readings)
 
 
-def _counts(words: Iterable[str]) -> dict[str, int]:
-    """Returns how often each verdict occurs, in the order of WORDS and without zeros."""
+def _counts(words: Iterable[Verdict]) -> dict[Verdict, int]:
+    """Returns how often each verdict occurs, in the order of VERDICTS and without zeros."""
     counts = Counter(words)
-    return {word: counts[word] for word in WORDS if counts[word]}
+    return {word: counts[word] for word in VERDICTS if counts[word]}
 
 
-def _table(cells: Sequence[Cell], verdicts: Sequence[Verdict], ordered: Sequence[Ordered], find: Find) -> dict[str, Any]:
+def _table(cells: Sequence[Cell], verdicts: Sequence[Judged], ordered: Sequence[Ordered], find: Find) -> Table:
     table, address = experiment.table(cells[0]), cells[0].of
     mine = [one for one in verdicts if one.cell in cells]
     keys, made = differing(cells), used(cells, find, varied=True)
-    return {
-        "name": cells[0].table,
-        "address": address,
-        "about": table.about,
-        "kind": table.kind,
-        "command": f"fedbench reproduce {address}",
-        "counts": _counts(one.word for one in mine),
-        "runs": len(made),
-        "spent": spent(made),
-        "columns": keys,
-        "cells": [_cell(one, keys) for one in mine],
-        "orders": [_order(one, keys) for one in ordered if one.first in cells],
-        "variations": [_variation(one, cells, find) for one in table.variations],
-        "explained": list(table.explained),
-    }
+    return Table(
+        name=cells[0].table,
+        address=address,
+        about=table.about,
+        kind=table.kind,
+        command=f"fedbench reproduce {address}",
+        counts=_counts(one.word for one in mine),
+        runs=len(made),
+        spent=spent(made),
+        columns=tuple(keys),
+        cells=tuple(_cell(one, keys) for one in mine),
+        orders=tuple(_order(one, keys) for one in ordered if one.first in cells),
+        variations=tuple(_variation(one, cells, find) for one in table.variations),
+        explained=tuple(table.explained),
+    )
 
 
 def differing(cells: Sequence[Cell]) -> list[str]:
@@ -125,31 +110,31 @@ def differing(cells: Sequence[Cell]) -> list[str]:
     return [key for key in keys if len({str(cell.known.get(key)) for cell in cells}) > 1]
 
 
-def _cell(one: Verdict, keys: Sequence[str]) -> dict[str, Any]:
-    return {
-        "number": one.cell.number,
-        "setting": [_text(one.cell.known.get(key)) for key in keys],
-        "printed": one.cell.text,
-        "ours": ours(one),
-        "seeds": [reading.text for reading in one.readings.values()],
-        "verdict": one.word,
-        "why": one.why,
-        "guesses": list(one.guesses),
-        "substitute": one.substitute,
-        "note": one.cell.note,
-        "command": one.command,
-        "hours": one.hours,
-        "steps": None if one.price is None else one.price.steps,
-    }
+def _cell(one: Judged, keys: Sequence[str]) -> Shown:
+    return Shown(
+        number=one.cell.number,
+        setting=tuple(_text(one.cell.known.get(key)) for key in keys),
+        printed=one.cell.text,
+        ours=ours(one),
+        seeds=tuple(reading.text for reading in one.readings.values()),
+        verdict=one.word,
+        why=one.why,
+        guesses=one.guesses,
+        substitute=one.substitute,
+        note=one.cell.note,
+        command=one.command,
+        hours=one.hours,
+        steps=None if one.price is None else one.price.steps,
+    )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else f"{value}"
 
 
-def ours(one: Verdict) -> str:
+def ours(one: Judged) -> str:
     """Returns our number for a cell, as text.
 
     A measured number is the mean over seeds with its interval; `>` says that a seed missed the
@@ -166,24 +151,20 @@ def ours(one: Verdict) -> str:
     return bound + written.measured(one.mean, one.half_width)
 
 
-def _order(one: Ordered, keys: Sequence[str]) -> dict[str, Any]:
+def _order(one: Ordered, keys: Sequence[str]) -> Order:
     a, b = one.first.known, one.second.known
     where = [_text(a.get(key)) for key in keys if key != one.differs_in and a.get(key) == b.get(key)]
-    return {
-        "where": ", ".join(text for text in where if text),
-        "printed": one.text,
-        "order": one.order,
-        "seeds": one.seeds,
-        "substitute": one.substitute,
-    }
+    return Order(
+        where=", ".join(filter(None, where)), printed=one.text, order=one.order, seeds=one.seeds, substitute=one.substitute
+    )
 
 
-def _variation(one: experiment.Variation, cells: Sequence[Cell], find: Find) -> dict[str, Any]:
+def _variation(one: experiment.Variation, cells: Sequence[Cell], find: Find) -> Variation:
     """Returns a variation with the readings of every cell that it is about."""
     rows = []
     for cell in cells:
         if cell.matches(one.where):
-            seeds = [read.reading.text for read in read_varied(cell, one, find) if read.reading is not None]
-            rows.append({"number": cell.number, "printed": cell.text, "seeds": seeds})
-    settings = [f"{key} = {json.dumps(value)}" for key, value in {**one.set, **one.options}.items()]
-    return {"name": one.name, "about": one.about, "set": settings, "cells": rows}
+            seeds = tuple(read.reading.text for read in read_varied(cell, one, find) if read.reading is not None)
+            rows.append(Varied(number=cell.number, printed=cell.text, seeds=seeds))
+    settings = tuple(f"{key} = {json.dumps(value)}" for key, value in {**one.set, **one.options}.items())
+    return Variation(name=one.name, about=one.about, set=settings, cells=tuple(rows))

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fedbench.analysis.statistics import estimate, paired_difference, t_factor
-from fedbench.papers.rules import FACTOR, FEWEST, HIGH, LOW, POINTS, Order, Word
+from fedbench.documents.paper import Kept
+from fedbench.documents.paper import Verdict as Word
+from fedbench.papers.rules import FACTOR, FEWEST, HIGH, LOW, POINTS
 
 ROUNDING = 1e-12
 """Differences are equal if their interval is no wider than this share of their mean."""
@@ -186,7 +188,7 @@ def _seeds(n: int) -> str:
     return f"{n} seed{'s' * (n != 1)}"
 
 
-def order(printed: int, first: Mapping[int, Reading], second: Mapping[int, Reading], *, accuracy: bool = False) -> Order:
+def order(printed: int, first: Mapping[int, Reading], second: Mapping[int, Reading], *, accuracy: bool = False) -> Kept:
     """Returns whether two numbers are in the printed order.
 
     Args:

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from fedbench import plain_files, strict_json
+from fedbench import plain_files
+from fedbench.documents.paper import Theory
+from fedbench.documents.paper import Verdict as Word
+from fedbench.documents.read import parsed
 from fedbench.errors import RecordError
 from fedbench.papers.cells import Cell
-from fedbench.papers.rules import Word
 
 FILE = "theory.jsonl"
 LARGEST = 1 << 20  # characters of the file
-Claims = Mapping[str, Sequence[Mapping[str, Any]]]
+Claims = Mapping[str, Sequence[Theory]]
 """The lines of every claim, by the claim's name."""
 
 MEASURED: Mapping[str, tuple[str, ...]] = {
@@ -63,20 +64,16 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
 say."""
 
 
-def load(folder: Path) -> dict[str, list[dict[str, Any]]]:
+def load(folder: Path) -> dict[str, list[Theory]]:
     """Returns the committed lines of a folder by claim. They are empty if there is no file. Raises
     RecordError for a line that is not one of `fedbench theory --json`."""
     file = folder / FILE
     if not file.exists():
         return {}
-    found: dict[str, list[dict[str, Any]]] = {}
-    for number, line in enumerate(plain_files.text(file, LARGEST, "lines of theory", RecordError).splitlines(), 1):
-        try:
-            row = strict_json.load(line)
-            row["sign"]  # lines from before signs were kept say nothing of a delay that helps
-            found.setdefault(row["claim"], []).append(row)
-        except (strict_json.RefusedJsonError, KeyError, TypeError) as error:
-            raise RecordError(f"{file}, line {number}: expected a line of `fedbench theory --json`, got {error}") from None
+    found: dict[str, list[Theory]] = {}
+    for number, text in enumerate(plain_files.text(file, LARGEST, "lines of theory", RecordError).splitlines(), 1):
+        line = parsed(text, Theory, f"{file}, line {number}", "expected a line of `fedbench theory --json`")
+        found.setdefault(line.claim, []).append(line)
     return found
 
 
@@ -94,35 +91,34 @@ def judged(cell: Cell, claims: Claims) -> tuple[Word, str, str]:
     if missing:
         return "not run", f"`fedbench theory {' '.join(missing)}` has no committed lines.", ""
     lines = [line for name in names for line in claims[name]]
-    broken = [line["check"] for line in lines if not line["holds"]]
-    exponents = "; ".join(
-        f"{line['check'].removesuffix(', exponent')} {_exponent(line)}" for line in lines if line["kind"] == "slope"
-    )
+    broken = [line.check for line in lines if not line.holds]
+    exponents = "; ".join(f"{line.check.removesuffix(', exponent')} {_exponent(line)}" for line in lines if line.kind == "slope")
     if broken:
         return "differs", f"What is measured does not hold the order: {'; '.join(broken)}.", exponents
     held = f"All {len(lines)} measured lines of {', '.join(names)} hold."
     off = [why for line in lines if (why := _unlike(line))]
     if not off:
         return "agrees", f"{held} The intervals contain the printed exponents.", exponents
-    certain = " A run without chance has no interval." if any(line["low"] == line["high"] for line in lines) else ""
+    certain = " A run without chance has no interval." if any(line.low == line.high for line in lines) else ""
     why = f"{held} Not as printed: {'; '.join(off)}.{certain} {REMARKS.get(cell.algorithm, '')}"
     return "consistent with the bound", why.strip(), exponents
 
 
-def _exponent(line: Mapping[str, Any]) -> str:
-    return f"{line['measured']:.2f}{' of a decrease' if line['sign'] < 0 else ''}"
+def _exponent(line: Theory) -> str:
+    return f"{line.measured:.2f}{' of a decrease' if line.sign < 0 else ''}"
 
 
-def _unlike(line: Mapping[str, Any]) -> str:
+def _unlike(line: Theory) -> str:
     """Returns how a line departs from the printed exponent; empty if it does not, or if none is
     printed. Without chance there is no interval that could contain it."""
-    printed = PRINTED.get((line["claim"], line["check"]))
+    printed = PRINTED.get((line.claim, line.check))
     if printed is None:
         return ""
-    contains = line["low"] < line["high"] and line["low"] <= printed <= line["high"]
-    if contains and line["sign"] > 0:
+    low, high = line.low, line.high
+    contains = low is not None and high is not None and low < high and low <= printed <= high
+    if contains and line.sign > 0:
         return ""
-    return f"{line['check'].removesuffix(', exponent')} {_exponent(line)} and not {printed:g}"
+    return f"{line.check.removesuffix(', exponent')} {_exponent(line)} and not {printed:g}"
 
 
 if __name__ == "__main__":  # `make theory` asks for the claims whose lines are committed

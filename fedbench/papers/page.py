@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from fedbench import written
+from fedbench.documents.paper import ORDERS, Cell, Figure, Paper, Table, Theory
 from fedbench.figures.tables.markdown import escaped
 from fedbench.leaderboard.pages.paper import runs, seeds
-from fedbench.leaderboard.pages.papers import ORDERED, kinds, stand_in
-from fedbench.leaderboard.verdicts import ORDERS, SIGNS
+from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in
+from fedbench.leaderboard.verdicts import SIGNS
 from fedbench.papers import alignment_page
 from fedbench.papers.rules import ENDS, IN_SHORT
 from fedbench.suites.findings.markdown import table
@@ -17,93 +18,93 @@ from fedbench.suites.findings.markdown import table
 FEW = 30
 """The most cells that a table shows at once. The cells of a longer table are folded."""
 
+W = TypeVar("W", bound=str)
 
-def page(document: Mapping[str, Any]) -> str:
+
+def page(document: Paper) -> str:
     """Returns the page of a document, which must have the paper's places in the code."""
     rules = [f"* {SIGNS[word]} {word}: {meaning}" for word, meaning in IN_SHORT.items()]
     head = [
-        f"# {document['cited']}",
-        f"{document['title']}. {document['venue']}." + (f" <{document['link']}>" if document["link"] else ""),
+        f"# {document.cited}",
+        f"{document.title}. {document.venue}." + (f" <{document.link}>" if document.link else ""),
         "Made by `fedbench reproduce --write` from the records in `results/papers`.",
         "\n".join(f"* {line}" for line in _counted(document)),
         "What the words mean:",
         "\n".join(rules),
         ENDS,
     ]
-    parts = [*head, *(_table(one) for one in document["tables"]), *_figures(document["curves"]), *_theory(document["theory"])]
+    parts = [*head, *(_table(one) for one in document.tables), *_figures(document.figures), *_theory(document.theory)]
     return "\n\n".join(parts) + "\n\n" + alignment_page.markdown(document)
 
 
-def _counted(document: Mapping[str, Any]) -> Iterator[str]:
+def _counted(document: Paper) -> Iterator[str]:
     """Yields the counts of every kind of number in words, and those of the orders. Kinds are not
     added up."""
-    for one in kinds(document["counts"]):
+    for one in kinds(document.counts):
         of = f" ({one.measured} of {one.printed} printed ones)" if one.kind == "runs" else ""
-        stand_ins = stand_in(document["stand_ins"]) if one.kind == "runs" else ""
+        stand_ins = stand_in(document.stand_ins) if one.kind == "runs" else ""
         yield f"{one.name}{of}: {_in_words(one.counts)}. {stand_ins}".strip()
-    for name, key in ORDERED:
-        if found := {word: n for word in ORDERS if (n := document[key].get(word))}:
+    for name, counts in ordered(document):
+        if found := {word: counts[word] for word in ORDERS if counts.get(word)}:
             yield f"{name}: {_in_words(found)}."
 
 
-def _in_words(counts: Mapping[str, int]) -> str:
+def _in_words(counts: Mapping[W, int]) -> str:
     """Returns counts such as `3 close, 1 not run`."""
     return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
-def _table(one: Mapping[str, Any]) -> str:
-    parts = [f"## Table {one['name'].removeprefix('T')}", one["about"]]
-    if any(cell["command"] for cell in one["cells"]):
-        parts.append(f"`{one['command']}`")
+def _table(one: Table) -> str:
+    parts = [f"## Table {one.name.removeprefix('T')}", one.about]
+    if any(cell.command for cell in one.cells):
+        parts.append(f"`{one.command}`")
     if made := runs(one):
         parts.append(made)
     cells = _cells(one)
-    if len(one["cells"]) > FEW:
-        cells = f"<details><summary>{len(one['cells'])} cells: {_in_words(one['counts'])}</summary>\n\n{cells}\n\n</details>"
-    parts += [cells, *_notes(one["cells"])]
-    if one["orders"]:
-        rows = [
-            (row["where"], row["printed"], f"{SIGNS[row['order']]} {row['order']}", f"{row['seeds']}") for row in one["orders"]
-        ]
+    if len(one.cells) > FEW:
+        cells = f"<details><summary>{len(one.cells)} cells: {_in_words(one.counts)}</summary>\n\n{cells}\n\n</details>"
+    parts += [cells, *_notes(one.cells)]
+    if one.orders:
+        rows = [(row.where, row.printed, f"{SIGNS[row.order]} {row.order}", f"{row.seeds}") for row in one.orders]
         parts += ["Orders, as printed:", table(("Where", "Printed", "Ours", "Seeds"), [tuple(map(escaped, row)) for row in rows])]
     parts += _variations(one)
     return "\n\n".join(parts)
 
 
-def _cells(one: Mapping[str, Any]) -> str:
-    columns = [name.replace("_", " ") for name in one["columns"]]
+def _cells(one: Table) -> str:
+    columns = [name.replace("_", " ") for name in one.columns]
     rows = [
         (
-            f"{cell['number']}",
-            *map(escaped, cell["setting"]),
-            escaped(cell["printed"]),
+            f"{cell.number}",
+            *map(escaped, cell.setting),
+            escaped(cell.printed),
             escaped(_ours(cell)),
-            f"{SIGNS[cell['verdict']]} {cell['verdict']}",
+            f"{SIGNS[cell.verdict]} {cell.verdict}",
             escaped(_why(cell)),
         )
-        for cell in one["cells"]
+        for cell in one.cells
     ]
     return table(("Cell", *columns, "Printed", "Ours", "Verdict", "Why"), rows)
 
 
-def _ours(cell: Mapping[str, Any]) -> str:
-    return f"{cell['ours']} ({each})" if (each := seeds(cell)) else str(cell["ours"])
+def _ours(cell: Cell) -> str:
+    return f"{cell.ours} ({each})" if (each := seeds(cell)) else cell.ours
 
 
-def _why(cell: Mapping[str, Any]) -> str:
+def _why(cell: Cell) -> str:
     """Returns the reason of a verdict, with the price where nothing was run."""
-    if cell["verdict"] == "not run" and cell["hours"]:
-        return f"{cell['why']} About {cell['steps']:.2g} steps a seed, {written.hours(cell['hours'])} of two cores in all."
-    return str(cell["why"])
+    if cell.verdict == "not run" and cell.hours:
+        return f"{cell.why} About {cell.steps:.2g} steps a seed, {written.hours(cell.hours)} of two cores in all."
+    return cell.why
 
 
-def _notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+def _notes(cells: Sequence[Cell]) -> list[str]:
     """Returns what is guessed, what stands in for something, and what has to be known of the print.
     Every sentence appears once, with the cells that it is about."""
     said: dict[str, list[int]] = {}
     for cell in cells:
-        for sentence in filter(None, (*cell["guesses"], cell["substitute"], cell["note"])):
-            said.setdefault(sentence, []).append(cell["number"])
+        for sentence in filter(None, (*cell.guesses, cell.substitute, cell.note)):
+            said.setdefault(sentence, []).append(cell.number)
     lines = [f"* {_spans(numbers)}: {escaped(sentence)}" for sentence, numbers in said.items()]
     return ["Not printed, or otherwise than printed:", "\n".join(lines)] if lines else []
 
@@ -120,21 +121,21 @@ def _spans(numbers: Sequence[int]) -> str:
     return f"Cell{'s' * (len(numbers) > 1)} {', '.join(texts)}"
 
 
-def _variations(one: Mapping[str, Any]) -> list[str]:
-    if not one["variations"]:
+def _variations(one: Table) -> list[str]:
+    if not one.variations:
         return []
-    given = {(varied["name"], cell["number"]): cell["seeds"] for varied in one["variations"] for cell in varied["cells"]}
-    names = [varied["name"] for varied in one["variations"]]
+    given = {(varied.name, cell.number): cell.seeds for varied in one.variations for cell in varied.cells}
+    names = [varied.name for varied in one.variations]
     rows = [
-        (f"{cell['number']}", cell["printed"], _ours(cell), *(_readings(given.get((name, cell["number"]))) for name in names))
-        for cell in one["cells"]
-        if any((name, cell["number"]) in given for name in names)
+        (f"{cell.number}", cell.printed, _ours(cell), *(_readings(given.get((name, cell.number))) for name in names))
+        for cell in one.cells
+        if any((name, cell.number) in given for name in names)
     ]
     return [
         "What moves the numbers: one thing is set otherwise at a time (`--vary`). No verdict comes from it.",
-        "\n".join(f"* {varied['name']}: {escaped(varied['about'])}" for varied in one["variations"]),
+        "\n".join(f"* {varied.name}: {escaped(varied.about)}" for varied in one.variations),
         table(("Cell", "Printed", "Ours", *names), [tuple(map(escaped, row)) for row in rows]),
-        *one["explained"],
+        *one.explained,
     ]
 
 
@@ -144,23 +145,23 @@ def _readings(seeds: Sequence[str] | None) -> str:
     return "" if seeds is None else ", ".join(seeds) or "not run"
 
 
-def _figures(curves: Sequence[Mapping[str, Any]]) -> list[str]:
-    if not curves:
+def _figures(figures: Sequence[Figure]) -> list[str]:
+    if not figures:
         return []
     head = ["## Figures", "The paper's own figures are pictures and not in our copy of it, so ours stand alone."]
-    return [*head, *(f"![{one['name']}]({one['file']})\n\n{escaped(one['about'])}" for one in curves)]
+    return [*head, *(f"![{one.name}]({one.file})\n\n{escaped(one.about)}" for one in figures)]
 
 
-def _theory(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+def _theory(lines: Sequence[Theory]) -> list[str]:
     if not lines:
         return []
     rows = [
         (
-            line["claim"],
-            line["check"],
-            f"{line['measured']:.4g}{' of a decrease' * (line['sign'] < 0)}{_interval(line)}",
+            line.claim,
+            line.check,
+            f"{line.measured:.4g}{' of a decrease' * (line.sign < 0)}{_interval(line)}",
             _expected(line),
-            "holds" if line["holds"] else "FAILS",
+            "holds" if line.holds else "FAILS",
         )
         for line in lines
     ]
@@ -168,10 +169,14 @@ def _theory(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     return ["## What the theorems say, measured", "`fedbench theory`", table(head, [tuple(map(escaped, row)) for row in rows])]
 
 
-def _interval(line: Mapping[str, Any]) -> str:
-    return "" if line["low"] is None or line["low"] == line["high"] else f" {written.interval(line['low'], line['high'], '.3g')}"
+def _interval(line: Theory) -> str:
+    return (
+        ""
+        if line.low is None or line.high is None or line.low == line.high
+        else f" {written.interval(line.low, line.high, '.3g')}"
+    )
 
 
-def _expected(line: Mapping[str, Any]) -> str:
-    expected = f"{line['expected']:.4g}"
-    return f"<= {expected}" if line["kind"] == "bound" else written.plus_minus(expected, f"{line['allowed']:.2g}")
+def _expected(line: Theory) -> str:
+    expected = f"{line.expected:.4g}"
+    return f"<= {expected}" if line.kind == "bound" else written.plus_minus(expected, f"{line.allowed:.2g}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedbench.documents.paper import Paper
 from fedbench.figures import style
 from fedbench.figures.curves import draw_curves
 from fedbench.papers import orders_of_convergence, rules
@@ -45,7 +46,7 @@ class Committed:
         ordered = [one.as_dict() for one in orders(found)]
         return {"schema": 1, "rules": rules.VERSION, "cells": [one.as_dict() for one in found], "orders": ordered}
 
-    def documents(self, root: Path | None = None) -> list[dict[str, Any]]:
+    def documents(self, root: Path | None = None) -> list[Paper]:
         """Returns the document of every paper, with the code from the repository `root` if one is
         given."""
         return [document(paper, self.find, self.claims, root) for paper in PAPERS]
@@ -55,7 +56,7 @@ class Committed:
         and `archives` the folder of the records."""
         yield archives / VERDICTS, json.dumps(self.verdicts(), indent=1, allow_nan=False) + "\n"
         for one in self.documents(root):
-            yield root / PAGES / f"{one['key']}.md", page(one)
+            yield root / PAGES / f"{one.key}.md", page(one)
 
 
 def write(root: Path, archives: Path) -> Iterator[Path]:

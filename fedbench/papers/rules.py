@@ -78,8 +78,8 @@ ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
 
+from fedbench.documents.paper import Kept, Verdict
 from fedbench.written import PLUS_MINUS
 
 VERSION = 2
@@ -96,23 +96,7 @@ FEWEST_ROUNDS = 50
 """Rounds that every run has to reach its target. Twice a very small printed number would be too
 few."""
 
-Word = Literal[
-    "reproduced",
-    "close",
-    "not decided",
-    "contradicted",
-    "agrees",
-    "differs",
-    "consistent with the bound",
-    "not run",
-    "not comparable",
-]
-WORDS: tuple[Word, ...] = get_args(Word)
-Order = Literal["kept", "broken", "undecided", "kept once", "broken once"]
-ORDERS: tuple[Order, ...] = get_args(Order)
-KINDS: Mapping[str, str] = {"runs": "Measured results", "configuration": "Constants", "theory": "Rates of convergence"}
-"""What the numbers of a table are, by the kind of the table. Kinds are never counted together."""
-IN_SHORT: Mapping[Word | Order, str] = {
+IN_SHORT: Mapping[Verdict | Kept, str] = {
     "reproduced": f"The whole 95 % interval of ours / printed lies in [{LOW}, {HIGH}], with at least {FEWEST} seeds. For an accuracy, the "
     f"interval of ours - printed lies within {PLUS_MINUS}{POINTS} points.",
     "close": "The mean over seeds lies there. The whole interval does not, or there are too few seeds, or something that decides the "

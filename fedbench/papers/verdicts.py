@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fedbench.documents.paper import Kept
+from fedbench.documents.paper import Verdict as Word
 from fedbench.papers import experiment, facts, orders_of_convergence
 from fedbench.papers.cells import Cell
 from fedbench.papers.judging import Printed, Reading, judge, order
 from fedbench.papers.price import Price, price
 from fedbench.papers.reading import Find, read, step
-from fedbench.papers.rules import Order, Word
 from fedbench.papers.runs import is_trained
 from fedbench.written import exact
 
@@ -172,7 +173,7 @@ class Ordered:
     first: Cell
     second: Cell
     differs_in: str
-    order: Order
+    order: Kept
     seeds: int
     substitute: str
 

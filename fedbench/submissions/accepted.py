@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fedbench.documents.validity import Validity
 from fedbench.results.record import Record
 from fedbench.submissions import history
 from fedbench.submissions import manifest as manifests
@@ -17,7 +18,6 @@ from fedbench.submissions.folder import read as files_of
 from fedbench.submissions.history import HISTORY, Event
 from fedbench.submissions.manifest import MANIFEST, Manifest
 from fedbench.submissions.rows import Row
-from fedbench.submissions.validity import Validity
 
 
 @dataclass(frozen=True)

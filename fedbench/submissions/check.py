@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench import rules
+from fedbench.documents.validity import Validity
 from fedbench.errors import FedbenchError, RecordError
 from fedbench.results import archive, bounded_parquet
 from fedbench.results.archive import CURVES_FILE, RUNS
@@ -30,7 +31,6 @@ from fedbench.submissions.manifest import MANIFEST, Manifest
 from fedbench.submissions.rows import Row
 from fedbench.submissions.trainers import trainer_faults
 from fedbench.submissions.tuning import TrialRun
-from fedbench.submissions.validity import Validity
 from fedbench.suites import suite as suites
 from fedbench.suites import trials
 from fedbench.suites.findings.results import REFERENCES

@@ -21,11 +21,11 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from fedbench import plain_files, strict_json
+from fedbench.documents.validity import Validity
 from fedbench.errors import RecordError, UsageError
 from fedbench.scenarios.base import Part
 from fedbench.submissions.faults import first_problem
 from fedbench.submissions.manifest import SLUG, Day, Line, Sha256
-from fedbench.submissions.validity import Validity
 
 HISTORY = "history.jsonl"
 LARGEST = 64 << 20

@@ -38,12 +38,6 @@ def test_the_calibration_is_no_rival() -> None:
     assert table.cells([replace(FAST, versus="calibration"), SLOW]) == table.cells([SLOW])
 
 
-def test_a_page_of_the_site_gets_the_same_cells() -> None:
-    shown = table.document([FAST], WHERE)
-    assert (shown["about"], shown["head"]) == (table.about(WHERE), list(table.HEAD))
-    assert shown["rows"] == [list(table.cells([FAST])[0])]
-
-
 def test_the_machine_is_named() -> None:
     assert table.about(WHERE) == "a CPU, 2 cores, avx2, jax 1.0; medians of 9 rounds in turns, at commit cccccccccc"
     assert table.about({**WHERE, "load": 2.04}).endswith("at commit cccccccccc, under a load of 2.0")

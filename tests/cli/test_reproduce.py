@@ -19,6 +19,7 @@ from fedbench.results import archive
 from fedbench.results.record import result_digest
 from fedbench.results.store import Store
 from tests.cli.commands import fedbench
+from tests.leaderboard.papers import claim
 
 ROOT = Path(__file__).parents[2]
 
@@ -139,7 +140,10 @@ def test_a_whole_table_gives_the_committed_digests(tmp_path: Path) -> None:
 
 
 def test_lines_of_theory_that_are_none(tmp_path: Path) -> None:
-    (tmp_path / orders_of_convergence.FILE).write_text('{"claim": "fedavg-orders", "sign": 1}\nno line\n')
+    good = json.dumps(claim("against T, exponent", "slope"))
+    (tmp_path / orders_of_convergence.FILE).write_text(f'{good}\n{{"claim": "fedavg-orders", "sign": 1}}\n')
     result = fedbench("reproduce", "002:TI", "--plan", "--archives", str(tmp_path))
     assert result.returncode == 1
-    assert "theory.jsonl, line 2: expected a line of `fedbench theory --json`" in " ".join(result.stderr.split())
+    assert "theory.jsonl, line 2: expected a line of `fedbench theory --json`: source: Field required" in " ".join(
+        result.stderr.split()
+    )

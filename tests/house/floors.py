@@ -16,6 +16,7 @@ ABOUT = {
     "cli": "the verbs of the command line",
     "submissions | papers": "results of others; papers, line by line",
     "suites | leaderboard | figures | proof | bench": "experiments, pages, figures, contracts, speed",
+    "documents": "the data of a site: models, limits, one reader",
     "launch": "many runs, here or elsewhere",
     "engine | analysis": "plan, execute, train; statistics over records",
     "results": "records, their form, store and digests",

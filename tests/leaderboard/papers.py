@@ -4,8 +4,11 @@ theorems, a figure, and code beside it."""
 from __future__ import annotations
 
 import copy
+import json
 from collections import Counter
 from typing import Any
+
+from fedbench.documents.paper import Paper
 
 CODE = {
     "place": "(1)",
@@ -58,11 +61,12 @@ def line(row: str) -> dict[str, Any]:
     }
 
 
-def claim(check: str, kind: str, *, holds: bool = True, low: float | None = None, high: float | None = None) -> dict[str, Any]:
-    return {
+def claim(check: str, kind: str, **more: Any) -> dict[str, Any]:
+    known = {
         "claim": "fedavg-orders", "source": "A et al., Theorem 1", "check": check, "kind": kind, "measured": -0.48, "expected": -0.5,
-        "allowed": 0.1, "low": low, "high": high, "sign": 1, "shares": {"noise": 0.5}, "holds": holds,
+        "allowed": 0.1, "low": None, "high": None, "sign": 1, "shares": {"noise": 0.5}, "holds": True,
     }  # fmt: skip
+    return known | more
 
 
 def first_table() -> dict[str, Any]:
@@ -114,8 +118,17 @@ def facts(count: int) -> list[dict[str, Any]]:
     return [cell(number, "differs" if number == 7 else "agrees", **given) for number in range(1, count + 1)]
 
 
-def made(key: str = "wu2021", **more: Any) -> dict[str, Any]:
+def made(key: str = "wu2021", **more: Any) -> Paper:
     """The document."""
+    return read(content(key, **more))
+
+
+def read(content: dict[str, Any]) -> Paper:
+    return Paper.model_validate_json(json.dumps(content))
+
+
+def content(key: str = "wu2021", **more: Any) -> dict[str, Any]:
+    """What its file has."""
     tables = [
         first_table(),
         table("T2", "configuration", facts(40)),
@@ -133,7 +146,7 @@ def made(key: str = "wu2021", **more: Any) -> dict[str, Any]:
         "orders": {"kept": 1, "undecided": 1, "kept once": 1, "broken once": 1}, "stand_in_orders": {"broken": 1},
         "tables": tables,
         "theory": [claim("against T, exponent", "slope", low=-0.53, high=-0.43), claim("below the bound", "bound", holds=False)],
-        "curves": [
+        "figures": [
             {
                 "name": "Figure 2", "about": "Ours for figure 2.", "file": "001-figure-2.svg",
                 "data": {
@@ -143,7 +156,7 @@ def made(key: str = "wu2021", **more: Any) -> dict[str, Any]:
             }
         ],
         "alignment": [CODE, NO_CODE],
-        "errata": [{"place": "(2)", "printed": "K_i", "meant": "K_i - 1", "why": "It ends there.", "file": "fedbench/x.py"}],
+        "errata": [{"place": "(2)", "printed": "K_i", "meant": "K_i - 1", "why": "It ends there.", "where_we_follow": "fedbench/x.py"}],
         "unprinted": [{"what": "The rate", "taken": "0.1", "why": "The grid has it."}],
     }  # fmt: skip
     return copy.deepcopy(known | more)

@@ -1,8 +1,11 @@
 """Reading a site back: its page with the standard library's HTML parser, and its table."""
 
 import csv
-import json
 from html.parser import HTMLParser
+
+from fedbench.documents import read as documents
+from fedbench.documents.site import Content
+from fedbench.documents.suite import Document
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 HOSTILE = "<script>alert('x')</script>"
@@ -54,20 +57,20 @@ def name(cells):
 
 
 def document(folder):
-    (name,) = json.loads((folder / "data" / "site.json").read_text())["documents"]
-    return json.loads((folder / "data" / f"{name}.json").read_text())
+    (name,) = documents.read(folder / "data" / "site.json", Content).documents
+    return documents.read(folder / "data" / f"{name}.json", Document)
 
 
 def scenarios(data):
     """The scenarios of a document of records, in the order of its points."""
-    return [data["sections"]["given"][point["name"]] for point in data["points"]]
+    return [data.sections["given"][point.name] for point in data.points]
 
 
 def pages(folder):
     """The overview and, where it has several points, those of the scenarios: all of them in one
     text."""
-    files = [folder / "index.html", *sorted((folder / document(folder)["name"]).glob("*.html"))]
-    return "\n".join(file.read_text() for file in (files if len(document(folder)["points"]) > 1 else files[:1]))
+    files = [folder / "index.html", *sorted((folder / document(folder).name).glob("*.html"))]
+    return "\n".join(file.read_text() for file in (files if len(document(folder).points) > 1 else files[:1]))
 
 
 def read(folder):
@@ -77,14 +80,14 @@ def read(folder):
 
 def record_pages(folder):
     """The pages of all rows in one text."""
-    return "\n".join(file.read_text() for file in sorted((folder / document(folder)["name"]).glob("*/*.html")))
+    return "\n".join(file.read_text() for file in sorted((folder / document(folder).name).glob("*/*.html")))
 
 
 def data_file(folder):
-    return folder / "data" / f"{document(folder)['name']}.json"
+    return folder / "data" / f"{document(folder).name}.json"
 
 
 def table(folder):
     """The rows of the CSV by selector."""
-    with (folder / "data" / f"{document(folder)['name']}.csv").open(newline="") as file:
+    with (folder / "data" / f"{document(folder).name}.csv").open(newline="") as file:
         return {row["selector"]: row for row in csv.DictReader(file)}

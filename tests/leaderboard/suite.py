@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fedbench.leaderboard.document import of_suite
+from fedbench.documents.suite import Document
+from fedbench.leaderboard.document import Runs, of_suite
 from fedbench.results.record import Record
 
 TEN, ALL = "10 clients at work", "all clients at work"
@@ -21,7 +23,7 @@ POINTS = [
         "targets": [0.8],
         "scenario": "made-up-base",
         "scenario_hash": "c0ffee",
-        "settings": {"network": {"latency_seconds": 1.0}} if name == "rough" else {},
+        "settings": ["network: {'latency_seconds': 1.0}"] if name == "rough" else [],
     }
     for name in ("calm", "rough")
 ]
@@ -88,7 +90,9 @@ BOARDS = {
     ),
     "rough": board(row("fast", 20), row("slow", 100, solved=0.0, least=20), row("crowd", 3, ALL, is_open=True)),
 }  # fmt: skip
-DOCUMENT: dict[str, Any] = {
+CONTENT: dict[str, Any] = {
+    "schema": 6, "name": "made-up", "title": "Suite made-up", "note": "", "kinds": ["tuned"], "labels": {}, "timelines": {}, "sections": {},
+    "axis": {"name": "seconds", "column": "seconds", "words": "virtual time", "unit": "s"},
     "suite": {
         "name": "made-up", "hash": "ab", "about": "It is made up.", "runs": 40, "seeds": 10, "trials": 5, "rules": 1,
         "commits": ["0123456789abcdef"],
@@ -107,19 +111,25 @@ DOCUMENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def runs(record: Callable[..., Record]) -> dict[str, dict[str, dict[str, Sequence[Record]]]]:
+def read(content: Mapping[str, Any]) -> Document:
+    return Document.model_validate_json(json.dumps(content))
+
+
+DOCUMENT = read(CONTENT)
+
+
+def runs(record: Callable[..., Record]) -> Runs:
     """Three runs behind every row of the boards."""
     return {
         kind: {
-            point: {
-                one["label"]: [record(one["label"], seed, scenario_hash=f"c0ffee{point}") for seed in range(3)] for one in rows
-            }
+            point: {one.label: [record(one.label, seed, scenario_hash=f"c0ffee{point}") for seed in range(3)] for one in rows}
             for point, rows in boards.items()
         }
-        for kind, boards in DOCUMENT["boards"].items()
+        for kind, boards in DOCUMENT.boards.items()
     }
 
 
-def full(record: Callable[..., Record], name: str = "made-up", **changes: Any) -> Mapping[str, Any]:
+def full(record: Callable[..., Record], name: str = "made-up", **changes: Any) -> Document:
     """The document of the suite."""
-    return of_suite({**DOCUMENT, "suite": {**DOCUMENT["suite"], "name": name}, **changes}, runs(record))
+    suite = {**CONTENT["suite"], "name": name}
+    return of_suite(read({**CONTENT, "name": name, "title": f"Suite {name}", "suite": suite, **changes}), runs(record))

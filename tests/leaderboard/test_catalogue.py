@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fedbench import registry
 from fedbench.descriptions import describe_algorithm, memory_text, server_text, traffic_text, work_text
+from fedbench.documents.suite import Facts
 from fedbench.leaderboard.pages.catalogue import paragraphs, render, source
 from fedbench.types import GradientWork, ServerMemory, ServerWork
 from tests.cli.commands import fedbench
@@ -19,20 +20,20 @@ def test_a_docstring_in_parts() -> None:
 
 
 def test_every_algorithm_has_equations_a_source_and_its_options() -> None:
-    facts = [describe_algorithm(registry.find("algorithm", name)) for name in registry.names("algorithm")]
+    facts = [Facts.of_class(registry.find("algorithm", name)) for name in registry.names("algorithm")]
     page = html.unescape(render(facts, "1.2"))
     assert page == html.unescape(render(facts, "1.2"))
     for one in facts:
-        assert f'<section id="{one["name"]}"' in page
-        assert any(part.is_code for part in paragraphs(one["about"])), one["name"]
-        assert source(one["about"]), one["name"]
-        assert f"<dd>{one['gradient_work']}</dd>" in page
-        for option in one["options"]:
-            assert f"<code>{option['name']}</code>" in page
-            assert option["about"] in page
-        for paper in one["sources"]:
-            assert paper.get("link", "") in page
-            assert paper.get("title", paper["text"]) in page
+        assert f'<section id="{one.name}"' in page
+        assert any(part.is_code for part in paragraphs(one.about)), one.name
+        assert source(one.about), one.name
+        assert f"<dd>{one.gradient_work}</dd>" in page
+        for option in one.options:
+            assert f"<code>{option.name}</code>" in page
+            assert option.about in page
+        for paper in one.sources:
+            assert paper.link in page
+            assert (paper.title or paper.text) in page
 
 
 def test_costs_in_words() -> None:

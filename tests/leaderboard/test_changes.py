@@ -15,7 +15,7 @@ ENTRY = '  - {date: "2026-01-02", text: "`a` came."}\n'
 def test_entries_are_read_in_their_order(tmp_path: Path) -> None:
     file = tmp_path / "changes.yaml"
     file.write_text(f'changes:\n{ENTRY}  - {{date: "2026-01-02", text: "it went."}}\n')
-    assert [entry["text"] for entry in changes.read(file)] == ["`a` came.", "it went."]
+    assert [entry.text for entry in changes.read(file)] == ["`a` came.", "it went."]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedbench.analysis.axes import AXES, SECONDS
 from fedbench.leaderboard.pictures import chart
-
-SECONDS = {"name": "seconds", "title": "virtual time (s)", "unit": "s"}
 
 
 def line(name, at, mean):
@@ -57,13 +56,6 @@ def test_values_are_read_back_to_four_digits(values, first, ratio):
     assert places == pytest.approx(at[len(at) - len(found) + 1 :], rel=2e-3)
 
 
-def test_a_band_is_the_mean_and_its_half_width():
-    curve = {"band": "t", "at": [1.0, 2.0], "mean": [0.5, 0.6], "half": [0.1, 0.2]}
-    assert chart.bounds(curve) == (pytest.approx([0.4, 0.4]), pytest.approx([0.6, 0.8]))
-    assert chart.bounds({"mean": [0.5], "low": [0.4], "high": [0.7]}) == ([0.4], [0.7])
-    assert chart.bounds({"mean": [0.5]}) == ([0.5], [0.5]), "one seed has no band"
-
-
 def test_points_that_a_screen_does_not_tell_apart_are_one():
     """The places of a linear grid are crowded at the end of a logarithmic axis."""
     at = [1.0, *(float(i) for i in range(2, 2000))]
@@ -97,8 +89,7 @@ def test_names_are_escaped_and_described():
 
 
 def test_the_axis_is_named():
-    traffic = {"name": "bytes", "title": "traffic (B)", "unit": "B"}
-    svg = draw([line("a", [0.0, 2e6], [0.1, 0.2]), line("b", [0.0, 5e6], [0.1, 0.3])], axis=traffic)
+    svg = draw([line("a", [0.0, 2e6], [0.1, 0.2]), line("b", [0.0, 5e6], [0.1, 0.3])], axis=AXES["bytes"])
     assert ">traffic (B), logarithmic</text>" in svg
     assert 'data-unit="B"' in svg
     assert ">2 MB</text>" in svg
@@ -130,7 +121,6 @@ def test_looks_are_distinct():
 
 def test_long_curves_are_thinned_but_keep_their_end():
     n = 1001
-    given = {name: [float(i) for i in range(n)] for name in ("at", "mean", "low", "high")}
-    thin = chart.series("a", chart.look_of(0), given)
+    thin = chart.series("a", chart.look_of(0), *[[float(i) for i in range(n)]] * 4)
     assert len(thin.at) <= chart.MOST_POINTS + 1
     assert (thin.at[0], thin.at[-1]) == (0.0, 1000.0)

@@ -1,7 +1,6 @@
 """The document that the page is made from."""
 
 from fedbench.leaderboard.document import of_records
-from tests.leaderboard.reading import scenarios
 
 
 def test_rows_begin_with_the_fastest_and_misses_are_sorted_by_hits_before_accuracy(record):
@@ -11,5 +10,5 @@ def test_rows_begin_with_the_fastest_and_misses_are_sorted_by_hits_before_accura
     later = [record("b_later", seed, [0.1, 0.2, 0.8, 0.9, 0.9]) for seed in range(3)]
     one = [record("z_one", seed, [0.1, 0.2, *([0.8] * 3 if seed == 0 else [0.3] * 3)]) for seed in range(3)]
     none = [record("a_none", seed, [0.1, 0.7, 0.75, 0.79, 0.79]) for seed in range(3)]
-    (scenario,) = scenarios(of_records([*none, *one, *later, *fast], "title"))
-    assert [row["selector"] for row in scenario["rows"]] == ["m_fast", "b_later", "z_one", "a_none"]
+    (scenario,) = of_records([*none, *one, *later, *fast], "title").sections["given"].values()
+    assert [row.selector for row in scenario.rows] == ["m_fast", "b_later", "z_one", "a_none"]

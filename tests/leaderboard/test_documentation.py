@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from fedbench.cli.leaderboard import app
+from fedbench.documents.site import Content
 from fedbench.errors import UsageError
 from fedbench.leaderboard import check, documentation, write
-from fedbench.leaderboard.form import problem
 from fedbench.results.record import Record
 from tests.leaderboard.suite import full
 
@@ -90,7 +91,10 @@ def test_too_many_files_and_what_is_no_file(built: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("path", ["../up.html", "/root.html", "a/../b", ".hidden", "a//b", "a/.b", "", "a\\b"])
 def test_paths_stay_in_the_folder(path: str) -> None:
-    content = {"schema": 4, "documents": ["a"], "speed": None, "changes": [], "submissions": [], "papers": [], "home": None}
-    assert problem({**content, "docs": {"learn/index.html": "0" * 64}}, "site") == ""
-    assert problem({**content, "docs": {path: "0" * 64}}, "site").startswith("docs.")
-    assert problem({**content, "docs": {"a": "x"}}, "site").startswith("docs.")
+    def content(docs: dict[str, str]) -> Content:
+        return Content(schema=6, documents=("a",), docs=docs)
+
+    assert content({"learn/index.html": "0" * 64}).docs
+    for docs in ({path: "0" * 64}, {"a": "x"}):
+        with pytest.raises(ValidationError, match="docs\\."):
+            content(docs)

@@ -1,42 +1,46 @@
+from dataclasses import replace
+
+from fedbench.analysis.axes import AXES, SECONDS
+from fedbench.analysis.standings import Comparison
+from fedbench.analysis.statistics import Estimate
+from fedbench.documents.section import Budget, Hits, Horizon, Limit
 from fedbench.leaderboard import formats
 
 
 def test_seed_note():
-    assert formats.seed_note({"n": 1, "missing": 0}) == "1 seed, no interval"
-    assert formats.seed_note({"n": 3, "missing": 0}) == "n = 3"
-    assert formats.seed_note({"n": 2, "missing": 1}) == "2 of 3 seeds have a value"
+    assert formats.seed_note(Estimate(1, 0, 0.5, None, None)) == "1 seed, no interval"
+    assert formats.seed_note(Estimate(3, 0, 0.5, None, None)) == "n = 3"
+    assert formats.seed_note(Estimate(2, 1, 0.5, None, None)) == "2 of 3 seeds have a value"
 
 
-SECONDS = {"name": "seconds", "words": "virtual time", "unit": "s"}
-UPDATES = {"name": "updates", "words": "server updates", "unit": "updates"}
-BYTES = {"name": "bytes", "words": "traffic", "unit": "B"}
+UPDATES, BYTES = AXES["updates"], AXES["bytes"]
 
 
 def test_hits():
-    hit = {"median": 12.34, "beyond": None, "hits": 3, "total": 3, "lower_bound": False}
-    miss = {"median": None, "beyond": 20.0, "hits": 1, "total": 3, "lower_bound": True}
+    seeds = {"metric": "test_accuracy", "target": 0.8, "total": 3, "reached": (None,) * 3}
+    hit = Hits(median=12.34, beyond=None, hits=3, lower_bound=False, restricted_mean=Estimate(3, 0, 12.5, None, 0.9), **seeds)
+    miss = Hits(median=None, beyond=20.0, hits=1, lower_bound=True, restricted_mean=Estimate(3, 0, 18.2, None, 3.0), **seeds)
     assert formats.hits(hit, SECONDS) == "12.3 s (3/3)"
     assert formats.hits(miss, SECONDS) == "> 20.0 s (1/3)"
     assert formats.hits(miss, UPDATES) == "> 20 (1/3)"
-    assert formats.hits(miss | {"beyond": 2.5e6}, BYTES) == "> 2.50 MB (1/3)"
-    assert formats.hits_note(hit | {"restricted_mean": {"mean": 12.5, "half_width": 0.9}}, SECONDS) == "mean 12.5 s ± 0.900 s"
-    assert formats.hits_note(miss | {"restricted_mean": {"mean": 18.2, "half_width": 3.0}}, UPDATES) == "mean ≥ 18.2"
+    assert formats.hits(miss.model_copy(update={"beyond": 2.5e6}), BYTES) == "> 2.50 MB (1/3)"
+    assert formats.hits_note(hit, SECONDS) == "mean 12.5 s ± 0.900 s"
+    assert formats.hits_note(miss, UPDATES) == "mean ≥ 18.2"
 
 
 def test_standings_and_differences():
-    tied = {"standing": "tied", "seeds": 3, "difference": -0.0123, "half_width": 0.0312}
+    tied = Comparison("tied", 3, -0.0123, 0.0312)
     assert formats.standing(tied) == "cannot be told apart with 3 seeds"
     assert formats.difference(tied) == "−0.012 ± 0.031 to best"
-    assert formats.difference(tied | {"difference": 0.002, "half_width": 0.0001}) == "+0.002 ± <0.001 to best"
-    none = {"seeds": 3, "difference": None, "half_width": None}
-    assert [formats.standing(none | {"standing": one}) for one in ("best", "behind", "ahead", "unknown", "reference")] == [
+    assert formats.difference(replace(tied, difference=0.002, half_width=0.0001)) == "+0.002 ± <0.001 to best"
+    assert [formats.standing(Comparison(one, 3)) for one in ("best", "behind", "ahead", "unknown", "reference")] == [
         "best mean",
         "",
         "better on the 3 seeds of both",
         "not compared",
         "reference",
     ]
-    assert formats.difference(none) == ""
+    assert formats.difference(Comparison("best", 3)) == ""
 
 
 def test_causes_of_the_end():
@@ -47,10 +51,10 @@ def test_causes_of_the_end():
 
 
 def test_where_accuracies_are_compared():
-    limits = [{"selector": "fedasync", "seed": seed, "ended_by": "updates"} for seed in (2, 0)]
+    limits = tuple(Limit(selector="fedasync", seed=seed, ended_by="updates") for seed in (2, 0))
 
     def horizon(axis, at, limits, is_shared=False):
-        return formats.horizon({"horizon": {"at": at, "is_shared": is_shared, "limits": limits}}, axis)
+        return formats.horizon(Horizon(at=at, is_shared=is_shared, limits=limits), axis)
 
     assert horizon(SECONDS, 40.0, limits, is_shared=True) == "40 s of virtual time, where all compared runs end"
     assert horizon(SECONDS, 6.0, limits[:1]) == "6 s of virtual time, where fedasync, seed 2 (ended by updates) ends"
@@ -58,7 +62,7 @@ def test_where_accuracies_are_compared():
     assert horizon(BYTES, 3.2e6, limits * 2).startswith(
         "3.20 MB of traffic, where fedasync, seed 2 (ended by updates) and 3 other runs end"
     )
-    assert horizon(SECONDS, None, []) == "nowhere: no row can be compared"
+    assert horizon(SECONDS, None, ()) == "nowhere: no row can be compared"
 
 
 def test_options():
@@ -67,11 +71,10 @@ def test_options():
 
 def test_outcomes_and_budget():
     assert formats.outcomes({"diverged": 1, "finished": 2}) == "2 finished, 1 diverged"
-    assert formats.budget({"budget": {"seconds": 20.0, "updates": 4000, "jobs": None}}) == "20 s of virtual time or 4,000 updates"
-    assert formats.budget({"budget": {"seconds": 20.0, "jobs": 100_000_000}}) == "20 s of virtual time"
-    assert formats.budget({"budget": {"seconds": 20.0, "jobs": 500}}) == "20 s of virtual time or 500 jobs"
-    assert formats.budget({"budget": {"seconds": 20.0, "stop_at_target": True}}) == "20 s of virtual time or all targets"
-    held = {"seconds": 20.0, "stop_at_target": True, "hold_points": 3}
-    assert formats.budget({"budget": held}) == "20 s of virtual time or the highest target at 3 evaluations in a row"
-    assert formats.budget({"budget": held | {"hold_points": 1}}) == "20 s of virtual time or all targets"
-    assert formats.budget({"budget": {}}) == "not stated"
+    assert formats.budget(Budget(seconds=20.0, updates=4000)) == "20 s of virtual time or 4,000 updates"
+    assert formats.budget(Budget(seconds=20.0, jobs=100_000_000)) == "20 s of virtual time"
+    assert formats.budget(Budget(seconds=20.0, jobs=500)) == "20 s of virtual time or 500 jobs"
+    assert formats.budget(Budget(seconds=20.0, stop_at_target=True)) == "20 s of virtual time or all targets"
+    held = Budget(seconds=20.0, stop_at_target=True, hold_points=3)
+    assert formats.budget(held) == "20 s of virtual time or the highest target at 3 evaluations in a row"
+    assert formats.budget(Budget()) == "not stated"

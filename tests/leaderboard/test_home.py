@@ -13,12 +13,16 @@ import pytest
 import yaml
 
 from fedbench.cli.verbs import VERBS
+from fedbench.documents.home import Question
+from fedbench.documents.read import as_json
+from fedbench.documents.site import Beside
+from fedbench.documents.suite import Document
 from fedbench.errors import UsageError
 from fedbench.leaderboard import check, home, write
 from fedbench.leaderboard.pages.home import COMMANDS, answer
 from fedbench.results.record import Record
 from tests.leaderboard.reading import HOSTILE, Page
-from tests.leaderboard.suite import ALL, TEN, full
+from tests.leaderboard.suite import ALL, TEN, full, read
 from tests.leaderboard.test_standings import AVERAGES
 
 Make = Callable[..., Record]
@@ -39,7 +43,7 @@ def folder(at: Path, cff: dict[str, Any] | None = None, **changes: Any) -> Path:
 
 
 @pytest.fixture(name="documents")
-def _documents(record: Make) -> list[Any]:
+def _documents(record: Make) -> list[Document]:
     return [full(record, averages=AVERAGES), full(record, "other")]
 
 
@@ -47,9 +51,9 @@ def words(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
-def test_a_site_with_a_home_page(documents: list[Any], tmp_path: Path) -> None:
+def test_a_site_with_a_home_page(documents: list[Document], tmp_path: Path) -> None:
     site = tmp_path / "site"
-    write(documents, site, home=home.read(folder(tmp_path), documents))
+    write(documents, site, beside=Beside(home=home.read(folder(tmp_path), documents)))
     assert check(site) == []
     page = (site / "index.html").read_text()
     Page(page)
@@ -73,40 +77,40 @@ def test_a_site_with_a_home_page(documents: list[Any], tmp_path: Path) -> None:
     assert 'href="../index.html">fedbench' in (site / "made-up" / "calm.html").read_text()
 
 
-def test_without_a_home_page_the_first_suite_is_first(documents: list[Any], tmp_path: Path) -> None:
+def test_without_a_home_page_the_first_suite_is_first(documents: list[Document], tmp_path: Path) -> None:
     site = tmp_path / "site"
-    write(documents, site, home=home.read(folder(tmp_path), documents))
+    write(documents, site, beside=Beside(home=home.read(folder(tmp_path), documents)))
     write(documents, site)
     assert check(site) == []
     assert "Suite made-up" in (site / "index.html").read_text()
     assert not (site / "findings.html").exists()
 
 
-def test_answers_on_other_axes_and_systems(documents: list[Any]) -> None:
-    first = answer(documents[0], "tuned", "slow", ASKED | {"axis": "bytes"})
+def test_answers_on_other_axes_and_systems(documents: list[Document]) -> None:
+    first = answer(documents[0], "tuned", "slow", Question(**ASKED, axis="bytes"))
     assert (
         first.words
         == "`fast` and `near` are the best, within the noise. `slow` sends at least 4.10 times as many bytes [3.28, ∞]."
     )
     assert first.rows[0].cost == "1 kB"
-    alone = answer(documents[0], "tuned", "slow", ASKED | {"axis": "seconds", "system": ALL})
+    alone = answer(documents[0], "tuned", "slow", Question(**ASKED | {"system": ALL}))
     assert alone.words.startswith("`crowd` and `mob` are the best")
     assert [row.label for row in alone.rows] == ["crowd", "mob"], "the baseline is of another system"
 
 
-def test_an_answer_names_the_next_and_counts_what_it_leaves_out(documents: list[Any]) -> None:
-    document = json.loads(json.dumps(documents[0]))
-    group = document["groups"]["tuned"]["calm"][0]
+def test_an_answer_names_the_next_and_counts_what_it_leaves_out(documents: list[Document]) -> None:
+    content = json.loads(as_json(documents[0]))
+    group = content["groups"]["tuned"]["calm"][0]
     assert group["kind"] == TEN
     group["axes"]["seconds"]["best"] = ["fast"]
-    found = answer(document, "tuned", "fast", ASKED | {"axis": "seconds"})
+    found = answer(read(content), "tuned", "fast", Question(**ASKED))
     assert found.words == "`fast` is the best. `near` takes 1.10 times as long [0.88, 1.32]."
     assert [(row.label, row.is_best) for row in found.rows] == [("fast", True), ("near", False)]
-    rows = document["boards"]["tuned"]["calm"]
+    rows = content["boards"]["tuned"]["calm"]
     rows += [{**rows[1], "label": f"a{i}"} for i in range(5)]
     group["rows"] += [f"a{i}" for i in range(5)]
     group["axes"]["seconds"]["best"] = [f"a{i}" for i in range(5)] + ["fast"]
-    found = answer(document, "tuned", "slow", ASKED | {"axis": "seconds"})
+    found = answer(read(content), "tuned", "slow", Question(**ASKED))
     assert (len(found.rows), found.more) == (6, 2)
     assert "and 2 more are the best, within the noise." in found.words
 
@@ -117,7 +121,7 @@ def test_an_answer_names_the_next_and_counts_what_it_leaves_out(documents: list[
         ({"schema": 2}, "expected schema: 1 as the first line"),
         ({"suite": "mad-up"}, "suite: unknown name 'mad-up'; did you mean 'made-up'"),
         ({"baseline": "fedavg"}, "baseline: unknown name 'fedavg'"),
-        ({"questions": []}, "questions: List should have at least 1 item"),
+        ({"questions": []}, "questions: Tuple should have at least 1 item"),
         ({"questions": ["x"]}, "questions.0"),
         ({"questions": [ASKED | {"point": "calmer"}]}, "question 1: point: unknown name 'calmer'; did you mean 'calm'"),
         ({"questions": [ASKED | {"system": "all"}]}, "question 1: system: unknown name 'all'"),
@@ -129,23 +133,23 @@ def test_an_answer_names_the_next_and_counts_what_it_leaves_out(documents: list[
         ({"other": 1}, "other"),
     ],
 )  # fmt: skip
-def test_what_is_no_home_page_is_named(changes: dict[str, Any], words: str, documents: list[Any], tmp_path: Path) -> None:
+def test_what_is_no_home_page_is_named(changes: dict[str, Any], words: str, documents: list[Document], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
         home.read(folder(tmp_path, **changes), documents)
 
 
 @pytest.mark.parametrize("key", ["title", "authors", "date-released", "license"])
-def test_a_citation_is_whole(key: str, documents: list[Any], tmp_path: Path) -> None:
+def test_a_citation_is_whole(key: str, documents: list[Document], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=rf"citation .*CITATION.cff: {key}: expected a value, got none"):
         home.read(folder(tmp_path, {key: None}), documents)
     with pytest.raises(UsageError, match="expected a list of people or entities, got 'x'"):
         home.read(folder(tmp_path, {"authors": "x"}), documents)
 
 
-def test_a_source_is_linked_and_installed_from(documents: list[Any], tmp_path: Path) -> None:
+def test_a_source_is_linked_and_installed_from(documents: list[Document], tmp_path: Path) -> None:
     found = home.read(folder(tmp_path, {"repository-code": "https://example.org/fedbench"}), documents)
-    assert "url = {https://example.org/fedbench}" in found["bibtex"]
-    write(documents, tmp_path / "site", home=found)
+    assert "url = {https://example.org/fedbench}" in found.bibtex
+    write(documents, tmp_path / "site", beside=Beside(home=found))
     page = (tmp_path / "site" / "index.html").read_text()
     assert 'data-copy="pip install git+https://example.org/fedbench"' in page
     assert '<a href="https://example.org/fedbench">example.org/fedbench</a>' in page
@@ -153,17 +157,17 @@ def test_a_source_is_linked_and_installed_from(documents: list[Any], tmp_path: P
         home.read(folder(tmp_path, {"repository-code": "javascript:alert(1)"}), documents)
 
 
-def test_texts_are_no_markup(documents: list[Any], tmp_path: Path) -> None:
+def test_texts_are_no_markup(documents: list[Document], tmp_path: Path) -> None:
     given = home.read(folder(tmp_path, {"title": HOSTILE}, questions=[ASKED | {"question": HOSTILE}]), documents)
-    write(documents, tmp_path / "site", home=given)
+    write(documents, tmp_path / "site", beside=Beside(home=given))
     page = (tmp_path / "site" / "index.html").read_text()
     Page(page)
     assert HOSTILE not in page
 
 
-def test_a_home_page_of_strangers_is_refused_by_the_check(documents: list[Any], tmp_path: Path) -> None:
+def test_a_home_page_of_strangers_is_refused_by_the_check(documents: list[Document], tmp_path: Path) -> None:
     site = tmp_path / "site"
-    write(documents, site, home=home.read(folder(tmp_path), documents))
+    write(documents, site, beside=Beside(home=home.read(folder(tmp_path), documents)))
     content = json.loads((site / "data/site.json").read_text())
     content["home"]["questions"][0]["point"] = "nowhere"
     (site / "data/site.json").write_text(json.dumps(content))

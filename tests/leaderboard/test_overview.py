@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.documents.site import Beside
+from fedbench.documents.suite import Document
 from fedbench.errors import UsageError
 from fedbench.leaderboard import check, write
-from fedbench.leaderboard.form import problem
 from fedbench.leaderboard.pages import overview
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.results.record import Record
 from tests.leaderboard.reading import Page
-from tests.leaderboard.suite import DOCUMENT, full
+from tests.leaderboard.suite import CONTENT, full
 
 Make = Callable[..., Record]
 
@@ -43,9 +44,10 @@ def test_every_page_is_there_and_links_to_what_is_there(record: Make, tmp_path: 
     rivals = {"about": "on a CPU", "head": ["case", "ratio"], "rows": [["sum", "<3"]]}
     days = ["2026-01-01", "2026-01-02"]
     cases = [{"name": "sum", "values": [2e-3, 1e-3]}, {"name": "once", "values": [None, 1.0]}]
-    asv = {"rivals": rivals, "machines": [{"label": "m", "cpu": "c", "commits": ["ab", "cd"], "days": days, "cases": cases}]}
+    speed = {"rivals": rivals, "machines": [{"label": "m", "cpu": "c", "commits": ["ab", "cd"], "days": days, "cases": cases}]}
     changed = [{"date": "2026-01-01", "text": "`a` came."}, {"date": "2026-01-02", "text": "<b>went</b>."}]
-    index = write([full(record), full(record, "other")], tmp_path, asv=asv, changed=changed)
+    beside = Beside.model_validate({"speed": speed, "changes": changed})
+    index = write([full(record), full(record, "other")], tmp_path, beside=beside)
     assert index == tmp_path / "index.html"
     assert check(tmp_path) == []
     pages = sorted(tmp_path.rglob("*.html"))
@@ -66,7 +68,10 @@ def test_every_page_is_there_and_links_to_what_is_there(record: Make, tmp_path: 
 
 
 def test_names_are_addresses(record: Make, tmp_path: Path) -> None:
-    for documents in ([], [full(record)] * 2, [full(record, "rules")], [full(record, "../up")], [full(record, "A b")]):
+    def renamed(name: str) -> Document:
+        return full(record).model_copy(update={"name": name})
+
+    for documents in ([], [full(record)] * 2, [full(record, "rules")], [renamed("../up")], [renamed("A b")]):
         with pytest.raises(UsageError, match="expected names of lower case letters"):
             write(documents, tmp_path / "site")
     assert not (tmp_path / "site").exists()
@@ -101,16 +106,14 @@ def test_the_scripts_have_what_the_pages_say(record: Make, tmp_path: Path) -> No
 
 def test_a_point_on_a_logarithmic_grid(record: Make, tmp_path: Path) -> None:
     """It has a quotient in the place of a distance."""
-    points = [one | {"every_seconds": None, "ratio": 1.05} for one in DOCUMENT["points"]]
-    document = full(record, points=points)
-    assert problem(json.loads(json.dumps(document)), "document") == ""
-    write([document], tmp_path)
+    points = [one | {"every_seconds": None, "ratio": 1.05} for one in CONTENT["points"]]
+    write([full(record, points=points)], tmp_path)
     assert check(tmp_path) == []
 
 
 def test_points_without_a_board_have_no_shades(record: Make) -> None:
     one = full(record, **{
-        part: {**DOCUMENT[part], "tuned": {**DOCUMENT[part]["tuned"], "rough": []}} for part in ("boards", "groups")
+        part: {**CONTENT[part], "tuned": {**CONTENT[part]["tuned"], "rough": []}} for part in ("boards", "groups")
     })  # fmt: skip
     page = overview.render(Site([one]), one)
     assert "no row" in page

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import math
 import re
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import pytest
 
+from fedbench.analysis.pictures.sensitivity import Sensitivity, Sought, Tried
+from fedbench.documents.pictures import Labels, Timeline
 from fedbench.leaderboard.pictures.bars import bar
 from fedbench.leaderboard.pictures.labels import label_map
 from fedbench.leaderboard.pictures.sensitivity import pictures
 from fedbench.leaderboard.pictures.timeline import timeline
+from fedbench.written import Ratio
 
-JOBS = {
+SOUGHT = Sought("lr", 0.001, 10.0, "log")
+JOBS: dict[str, Any] = {
     "client": [4, 4, 7], "begin": [0.0, 5.0, 2.0], "end": [5.0, 10.0, 4.0], "fate": ["used", "lost", "late"], "staleness": [3, None, None],
 }  # fmt: skip
-TIMELINE = {
+TIMELINE: dict[str, Any] = {
+    "algorithm": "a", "scenario": "s", "seed": 0,
     "end_seconds": 10.0, "clients": [4, 7], "of_clients": 100, "jobs": JOBS, "updates": [5.0, 11.0],
     "absences": {"client": [7], "begin": [6.0], "end": [8.0]},
 }  # fmt: skip
 
 
+def drawn(**changes: Any) -> str:
+    return timeline(Timeline.model_validate(TIMELINE | changes))
+
+
 def test_a_map_shades_shares() -> None:
-    found = {"clients": [3, 1], "counts": [[10, 0, 0], [5, 4, 1]], "step_seconds": [0.1, 0.5]}
+    found = Labels(scenario="s", seed=0, clients=(3, 1), counts=((10, 0, 0), (5, 4, 1)), step_seconds=(0.1, 0.5))
     root = ET.fromstring(label_map(found))
     shades = {path.get("class"): (path.get("d") or "").count("M") for path in root if path.tag == "path"}
     assert shades == {"l4": 1, "l3": 1, "l2": 1, "l1": 1}, "all, a half, two fifths and a tenth; nothing for none"
@@ -30,7 +41,7 @@ def test_a_map_shades_shares() -> None:
 
 
 def test_a_timeline_says_what_becomes_of_jobs() -> None:
-    root = ET.fromstring(timeline(TIMELINE))
+    root = ET.fromstring(drawn())
     bars = {one.get("class"): one for one in root if one.tag == "path" and one.get("class") not in ("updates", "rule")}
     assert set(bars) == {"used", "lost", "late", "away"}
     titles = [title.text for title in root.iter("title")]
@@ -45,22 +56,21 @@ def test_a_timeline_says_what_becomes_of_jobs() -> None:
 
 def test_the_jobs_of_a_client_with_one_fate_are_one_path() -> None:
     jobs = {**JOBS, "client": [4, 4, 4], "fate": ["used", "used", "used"], "staleness": [3, 0, 5]}
-    (bars,) = (one for one in ET.fromstring(timeline({**TIMELINE, "jobs": jobs})) if one.get("class") == "used")
+    (bars,) = (one for one in ET.fromstring(drawn(jobs=jobs)) if one.get("class") == "used")
     assert (bars.get("d") or "").count("z") == 3
     assert [title.text for title in bars] == ["client 4: 3 jobs used, staleness 0 to 5"]
 
 
 def test_updates_are_marked_until_the_end_however_many_there_are() -> None:
-    root = ET.fromstring(timeline({**TIMELINE, "updates": [i / 1000 for i in range(10_001)]}))
+    root = ET.fromstring(drawn(updates=[i / 1000 for i in range(10_001)]))
     marks = next(one for one in root if one.get("class") == "updates").get("d") or ""
     assert marks.count("M") < 700, "one for each pixel"
     assert "M760 " in marks
 
 
 def test_nothing_to_see() -> None:
-    assert timeline({**TIMELINE, "jobs": {name: [] for name in JOBS}}) == ""
-    assert bar({"regret": None, "against": {"other": None}}) == ""
-    assert bar({"regret": [1.0, 1.0, 1.0], "against": {}}) == "", "it is alone"
+    assert drawn(jobs={name: [] for name in JOBS}) == ""
+    assert bar(None) == ""
 
 
 def places(picture: str) -> tuple[float, float, float]:
@@ -69,24 +79,22 @@ def places(picture: str) -> tuple[float, float, float]:
 
 
 def test_a_bar_is_on_a_logarithmic_scale_and_hollow_for_a_bound() -> None:
-    row = {"regret": [2.0, 1.0, 4.0], "against": {"other": [1.0, 0.5, 2.0]}}
-    full, bound = bar(row), bar({**row, "regret": [2.0, 1.0, None]})
+    full, bound = bar(Ratio(2.0, 1.0, 4.0)), bar(Ratio(2.0, 1.0, math.inf))
     assert ('class="dot"' in full, 'class="dot hollow"' in bound) == (True, True)
     low, middle, high = places(full)
     assert middle - low == pytest.approx(high - middle, abs=0.11)
     assert places(bound)[2] == 92.0, "an end that is not known is at the end"
-    assert places(bar({**row, "regret": [100.0, 0.01, 1000.0]})) == (4.0, 92.0, 92.0)
-    few = places(bar({**row, "regret": [2.0, 0.0, None]}))
+    assert places(bar(Ratio(100.0, 0.01, 1000.0))) == (4.0, 92.0, 92.0)
+    few = places(bar(Ratio(2.0, 0.0, math.inf)))
     assert few[0] == few[1] == few[2], "too few seeds for an interval"
 
 
 def test_trials_lie_on_the_scale_of_their_option() -> None:
     trials = [
-        {"trial": number, "options": {"lr": value}, "seconds": 10.0, "misses": misses, "attempts": 8, "unfinished": 0}
+        Tried(number, {"lr": value}, 10.0, misses, attempts=8, unfinished=0)
         for number, (value, misses) in enumerate([(0.001, 0), (0.1, 0), (10.0, 2), (1e6, 0), (-1.0, 0)])
     ]
-    sought = [{"name": "lr", "low": 0.001, "high": 10.0, "scale": "log"}]
-    ((name, svg),) = pictures({"sought": sought, "trials": trials, "chosen": 1})
+    ((name, svg),) = pictures(Sensitivity("a", "calm", 100.0, (SOUGHT,), tuple(trials), chosen=1))
     root = ET.fromstring(svg)
     named = {one.get("class"): one for one in root if one.tag == "circle"}
     full, hollow, inner = (
@@ -103,9 +111,7 @@ def test_trials_lie_on_the_scale_of_their_option() -> None:
 
 
 def test_a_chosen_trial_that_misses_targets_says_so() -> None:
-    trial = {"trial": 0, "options": {"lr": 0.1}, "seconds": 10.0, "misses": 2, "attempts": 8, "unfinished": 0}
-    ((_, svg),) = pictures(
-        {"sought": [{"name": "lr", "low": 0.001, "high": 10.0, "scale": "log"}], "trials": [trial], "chosen": 0}
-    )
+    trial = Tried(0, {"lr": 0.1}, 10.0, misses=2, attempts=8, unfinished=0)
+    ((_, svg),) = pictures(Sensitivity("a", "calm", 100.0, (SOUGHT,), (trial,), chosen=0))
     assert "<title>chosen; default options: 0.1, at least 10.0 s, 2 of 8 missed</title>" in svg
     assert 'class="dot hollow chosen"' in svg

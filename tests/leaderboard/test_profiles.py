@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from xml.etree import ElementTree
 
+from fedbench.documents.suite import Profiles
 from fedbench.leaderboard.pictures.profiles import pictures
 
-PROFILES: dict[str, Any] = {
-    "factors": [0.25, 0.5, 1.0, 2.0, 4.0, 32.0],
-    "shares": {"tuned": {"a": [0, 0, 0.5, 0.75, 1, 1], "b<": [0, 0, 0, 0, 0.25, 0.5]}, "default": {}},
-}
+PROFILES = Profiles.model_validate(
+    {
+        "factors": [0.25, 0.5, 1.0, 2.0, 4.0, 32.0],
+        "shares": {"tuned": {"a": [0, 0, 0.5, 0.75, 1, 1], "b<": [0, 0, 0, 0, 0.25, 0.5]}, "default": {}},
+    }
+)
 
 
 def test_one_picture_an_algorithm() -> None:
@@ -23,7 +25,9 @@ def test_one_picture_an_algorithm() -> None:
     assert str(first.svg).count("<polyline") == 3, "both lines in grey, and its own"
     assert '<use href="#profiles-context-tuned"/>' in second.svg
     assert 'aria-label="b&lt;: ' in second.svg
-    (quoted,) = pictures({**PROFILES, "shares": {"tuned": {'x" onload="y': [0] * 6}}}, "tuned", ['x" onload="y'])
+    (quoted,) = pictures(
+        PROFILES.model_copy(update={"shares": {"tuned": {'x" onload="y': (0.0,) * 6}}}), "tuned", ['x" onload="y']
+    )
     assert set(ElementTree.fromstring(str(quoted.svg)).keys()) == {"class", "width", "height", "viewBox", "role", "aria-label"}
 
 
@@ -34,4 +38,4 @@ def test_lines_rise_within_the_frame() -> None:
 
 
 def test_without_reference_times_there_is_no_picture() -> None:
-    assert pictures({"factors": [], "shares": {"tuned": {}, "default": {}}}, "tuned", ["a"]) == []
+    assert pictures(Profiles(factors=(), shares={"tuned": {}, "default": {}}), "tuned", ["a"]) == []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.documents.section import Horizon, Limit
 from fedbench.leaderboard import build, formats, site
 from tests.leaderboard.reading import HOSTILE, Page, data_file, document, name, read, record_pages, scenarios, table
 
@@ -16,19 +17,19 @@ def test_table_says_what_the_data_says(board, tmp_path):
     _, page, data = read(tmp_path / "site")
     copies = [at["data-copy"] for at in Page(record_pages(tmp_path / "site")).attributes("button") if "data-copy" in at]
     shown = [row for row in page.rows if row]
-    rows = {row["label"]: row for scenario in scenarios(data) for row in scenario["rows"]}
+    rows = {row.label: row for scenario in scenarios(data) for row in scenario.rows}
     assert len(shown) == len(rows) == 5
     for cells in shown:
         row = rows[name(cells)]
-        standing = next(one for found in data["boards"]["given"].values() for one in found if one["label"] == row["label"])
-        assert cells[1].startswith(f"{formats.cost(standing)}|{standing['group']}|")
-        assert cells[2].startswith(formats.interval(row["measures"]["test_accuracy_at_horizon"]) + "|")
-        assert ("the best, within the noise" in cells[1]) == (standing["is_best"] and bool(standing["against"]))
-        assert cells[3].startswith(formats.hits(row["to_target"][0], data["axis"]) + "|")
-        assert ("cannot be told apart" in cells[2]) == (row["accuracy"]["standing"] == "tied")
-        assert cells[4].startswith(formats.outcomes(row["outcomes"]) + "|")
-        assert cells[5].startswith(formats.interval(row["measures"]["test_accuracy"]) + "|")
-        assert row["command"] in copies
+        standing = next(one for found in data.boards["given"].values() for one in found if one.label == row.label)
+        assert cells[1].startswith(f"{formats.cost(standing)}|{standing.group}|")
+        assert cells[2].startswith(formats.interval(row.measures["test_accuracy_at_horizon"]) + "|")
+        assert ("the best, within the noise" in cells[1]) == standing.is_ahead
+        assert cells[3].startswith(formats.hits(row.to_target[0], data.axis) + "|")
+        assert ("cannot be told apart" in cells[2]) == (row.accuracy.standing == "tied")
+        assert cells[4].startswith(formats.outcomes(row.outcomes) + "|")
+        assert cells[5].startswith(formats.interval(row.measures["test_accuracy"]) + "|")
+        assert row.command in copies
 
 
 def test_what_a_reader_must_be_told(board, tmp_path):
@@ -56,13 +57,10 @@ def test_where_accuracies_are_compared_and_why_there(record, tmp_path):
     text, page, data = read(tmp_path)
     assert "5 s of virtual time, where short, seed 0 (ended by updates) and 2 other runs end" in text
     assert "at 5 s, mean ± 95 %" in text
-    assert data["axis"]["name"] == "seconds"
-    assert scenarios(data)[0]["horizon"] == {
-        "at": 5.0,
-        "is_shared": False,
-        "limits": [{"selector": "short", "seed": seed, "ended_by": "updates"} for seed in range(3)],
-    }
-    accuracies = {row["selector"]: [run["accuracy_at_horizon"] for run in row["runs"]] for row in scenarios(data)[0]["rows"]}
+    assert data.axis.name == "seconds"
+    limits = tuple(Limit(selector="short", seed=seed, ended_by="updates") for seed in range(3))
+    assert scenarios(data)[0].horizon == Horizon(at=5.0, is_shared=False, limits=limits)
+    accuracies = {row.selector: [run.accuracy_at_horizon for run in row.runs] for row in scenarios(data)[0].rows}
     assert accuracies == {"short": [0.5] * 3, "long": pytest.approx([0.2, 0.21, 0.2])}
     rows = {name(row): row for row in page.rows if row}
     assert rows["short"][2].startswith("0.500 ± 0.000|n = 3|best mean")
@@ -78,7 +76,7 @@ def test_a_note_is_below_the_heading(board, tmp_path):
     build(board, tmp_path, note="default options: a demonstration, not a ranking")
     text, _, data = read(tmp_path)
     assert '<p class="note" role="note">default options: a demonstration, not a ranking</p>' in text
-    assert data["note"] == table(tmp_path)["slow"]["note"] == "default options: a demonstration, not a ranking"
+    assert data.note == table(tmp_path)["slow"]["note"] == "default options: a demonstration, not a ranking"
     build(board, tmp_path)
     assert '<p class="note"' not in read(tmp_path)[0]
 
@@ -90,7 +88,7 @@ def test_every_row_shows_all_its_options(record, tmp_path):
     data = document(tmp_path)
     shown = re.findall(r"<li><code>(.*?)</code>", record_pages(tmp_path))
     assert shown == ["buffer_size=10", "concurrency=null", "optimizer=sgd", "server_lr=1.0"]
-    options = scenarios(data)[0]["rows"][0]["algorithm"]["options"]
+    options = scenarios(data)[0].rows[0].algorithm.options
     assert json.loads(table(tmp_path)["fedbuff"]["options"]) == options
 
 
@@ -114,7 +112,7 @@ def test_public_data_of_the_task_itself_are_marked(record, tmp_path):
     text, page, data = read(tmp_path)
     assert "† fedecho also had 1,420 public examples held out of this task’s own training data, which flatters it" in text
     assert [name(row) for row in page.rows if row] == ["fedavg", "fedecho†"]
-    assert [row["flattered"] for row in scenarios(data)[0]["rows"]] == [False, True]
+    assert [row.flattered for row in scenarios(data)[0].rows] == [False, True]
     assert table(tmp_path)["fedecho"]["flattered_by_public_data"] == "True"
     for one in (run, other):
         one.meta["spec"]["scenario"]["public"]["source"] = "fashion_mnist"
@@ -145,7 +143,7 @@ def test_nothing_comes_from_elsewhere(board, tmp_path):
     """Links to papers are for the reader; the pages themselves load nothing from outside."""
     build(board, tmp_path)
     data = document(tmp_path)
-    papers = {paper["link"] for one in data["algorithms"] if one["facts"] for paper in one["facts"]["sources"]}
+    papers = {paper.link for one in data.algorithms if one.facts for paper in one.facts.sources}
     without_papers = "|".join(f'href="{re.escape(link)}"' for link in papers - {""})
     for file in [*tmp_path.rglob("*.html"), tmp_path / "assets" / "style.css"]:
         text = re.sub(without_papers, "", file.read_text())
@@ -157,7 +155,7 @@ def test_papers_of_built_in_algorithms(record, tmp_path):
     own.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}
     build([record("fedavg"), own, record("unknown_here")], tmp_path)
     text, data = record_pages(tmp_path), document(tmp_path)
-    papers = {one["label"]: one["facts"] and one["facts"]["sources"][0]["short"] for one in data["algorithms"]}
+    papers = {one.label: one.facts and one.facts.sources[0].short for one in data.algorithms}
     assert papers == {"fedavg": "McMahan et al. 2017", "fedprox": None, "unknown_here": None}
     assert text.count("McMahan et al. 2017, <a href=") == 1
 
@@ -198,7 +196,7 @@ def test_losses_are_shown_where_jobs_can_be_lost_and_nowhere_else(board, record,
     rows = {name(row): row for row in page.rows[:3] if row}
     assert rows["fedavg"][7:10] == ["19 %|3 left|2 dropped out|5 late|", "3.00 kB|", "50 %|22 % in vain|"]
     assert rows["fedbuff"][7:10] == ["0 %|", "3.00 kB|", "–|"]
-    assert "lost_share" not in scenarios(data)[1]["rows"][0]["measures"]
+    assert "lost_share" not in scenarios(data)[1].rows[0].measures
     assert text.count("<dt>Lost or late, in vain</dt>") == 2, "on the overview and on one of the scenarios"
     with data_file(tmp_path).with_suffix(".csv").open(newline="") as file:
         shares = {(row["scenario"], row["selector"]): row["lost_share_mean"] for row in csv.DictReader(file)}
@@ -238,5 +236,5 @@ def test_warnings_are_in_the_details_of_their_run(record, tmp_path):
     loud.meta["warnings"] = [f"moved nothing {HOSTILE}"]
     build([quiet, loud], tmp_path)
     text, data = record_pages(tmp_path), document(tmp_path)
-    assert [run["warnings"] for run in scenarios(data)[0]["rows"][0]["runs"]] == [[], [f"moved nothing {HOSTILE}"]]
+    assert [run.warnings for run in scenarios(data)[0].rows[0].runs] == [(), (f"moved nothing {HOSTILE}",)]
     assert text.count("<small>moved nothing &lt;script&gt;") == 1

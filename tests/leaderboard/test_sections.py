@@ -7,19 +7,22 @@ from typing import Any
 
 import pytest
 
+from fedbench.documents.section import Curve, Participation, Provenance, Row, Section
 from fedbench.leaderboard.document import of_records
 from fedbench.leaderboard.pictures.histogram import histogram
-from fedbench.leaderboard.sections import made_by
 from fedbench.results.record import Record
-from tests.leaderboard.reading import scenarios
 
 Make = Callable[..., Record]
 
 
-def row_of(*runs: Record) -> dict[str, Any]:
-    (scenario,) = scenarios(of_records(runs, "title"))
-    (row,) = scenario["rows"]
-    return dict(row)
+def section_of(*runs: Record, axis: str = "seconds") -> Section:
+    (found,) = of_records(runs, "title", axis=axis).sections["given"].values()
+    return found
+
+
+def row_of(*runs: Record) -> Row:
+    (row,) = section_of(*runs).rows
+    return row
 
 
 @pytest.mark.parametrize(
@@ -34,7 +37,7 @@ def row_of(*runs: Record) -> dict[str, Any]:
 def test_a_row_is_worth_what_its_worst_record_is(record: Make, provenance: dict[str, Any], expected: str) -> None:
     good, other = record(seed=0), record(seed=1)
     other.meta["provenance"] |= provenance
-    assert row_of(good, other)["validity"] == expected
+    assert row_of(good, other).validity == expected
 
 
 @pytest.mark.parametrize("points", [1, 3])
@@ -44,12 +47,12 @@ def test_a_run_that_stops_at_its_target_has_no_accuracy_to_compare(record: Make,
     runs = [record(seed=seed, ended_by="target") for seed in (0, 1)]
     for run in runs:
         run.meta["spec"]["scenario"]["budget"] |= {"stop_at_target": True, "hold_points": points}
-    (scenario,) = scenarios(of_records(runs, "title"))
-    (row,) = scenario["rows"]
-    assert row["left_out"] == "2 of 2 seeds told to stop at a target"
-    assert row["accuracy"]["standing"] == "unknown"
-    assert scenario["horizon"]["at"] is None
-    assert (row["to_target"][0]["hits"], row["to_target"][0]["beyond"]) == (0, 10.0)
+    scenario = section_of(*runs)
+    (row,) = scenario.rows
+    assert row.left_out == "2 of 2 seeds told to stop at a target"
+    assert row.accuracy.standing == "unknown"
+    assert scenario.horizon.at is None
+    assert (row.to_target[0].hits, row.to_target[0].beyond) == (0, 10.0)
 
 
 def test_staleness_is_of_all_consumed_jobs(record: Make) -> None:
@@ -65,9 +68,9 @@ def test_staleness_is_of_all_consumed_jobs(record: Make) -> None:
     one.meta["ledger"] |= {"staleness_histogram": [5, 3], "jobs_consumed": 10, **known}
     other.meta["ledger"] |= {"staleness_histogram": [10], "jobs_consumed": 10, **known}
     row = row_of(one, other)
-    shares = row["staleness"]
-    assert shares == [0.75, 0.15]
-    assert row["participation"] == {"least": 1, "mean": 0.1, "most": 7, "gini": 0.25}, "ten results a seed, a hundred clients"
+    shares = row.staleness
+    assert shares == (0.75, 0.15)
+    assert row.participation == Participation(least=1, mean=0.1, most=7), "ten results a seed, a hundred clients"
     assert "; 10 % are beyond 1" in histogram(shares, "title")
     assert "beyond" not in histogram([0.5, 0.5], "title")
 
@@ -77,21 +80,20 @@ def test_nothing_consumed_has_no_histogram(record: Make, ledger: dict[str, Any])
     run = record()
     run.meta["ledger"] |= ledger
     row = row_of(run)
-    assert (row["staleness"], row["participation"]) == ([], None)
+    assert (row.staleness, row.participation) == ((), None)
     assert histogram([], "title") == ""
 
 
 def test_curves_are_there_for_every_axis_and_long_ones_are_thinned(record: Make) -> None:
     run = record(curve=[0.5] * 1000)
-    curves = row_of(run)["curves"]
+    curves = row_of(run).curves
     assert set(curves) == {"seconds", "updates", "gradient_evaluations", "bytes"}, "local steps are the simulation's"
-    assert len(curves["seconds"]["at"]) <= 121
-    assert curves["seconds"]["at"][-1] == 4995.0
+    assert len(curves["seconds"].at) <= 121
+    assert curves["seconds"].at[-1] == 4995.0
 
 
 def test_local_steps_are_drawn_where_rows_are_compared_on_them(record: Make) -> None:
-    (scenario,) = scenarios(of_records([record()], "title", axis="steps"))
-    assert "steps" in scenario["rows"][0]["curves"]
+    assert "steps" in section_of(record(), axis="steps").rows[0].curves
 
 
 def test_what_all_runs_share_is_said_once(record: Make) -> None:
@@ -100,7 +102,14 @@ def test_what_all_runs_share_is_said_once(record: Make) -> None:
     one.meta["provenance"] |= {"wall_seconds": 1.5, "gpu": "A"}
     other.meta["provenance"] |= {"wall_seconds": 2.5}
     row = row_of(one, other)
-    assert [run["provenance"].get("wall_seconds") for run in row["runs"]] == [1.5, 2.5]
-    assert "gpu" not in row["provenance"], "the other one has none"
-    assert row["provenance"]["commit"] == one.meta["provenance"]["commit"]
-    assert made_by(row) == [one.meta["provenance"], other.meta["provenance"]]
+    assert [run.provenance.wall_seconds for run in row.runs] == [1.5, 2.5]
+    assert row.provenance.gpu is None, "the other one has none"
+    assert row.provenance.commit == one.meta["provenance"]["commit"]
+    assert row.made == [Provenance(**run.meta["provenance"]) for run in (one, other)]
+
+
+def test_a_band_is_the_mean_and_its_half_width() -> None:
+    at, mean, low, high = Curve(band="t", at=(1.0, 2.0), mean=(0.5, 0.6), half=(0.1, 0.2)).columns
+    assert (at, mean, low, high) == ((1.0, 2.0), (0.5, 0.6), pytest.approx([0.4, 0.4]), pytest.approx([0.6, 0.8]))
+    assert Curve(band="range", at=(1.0,), mean=(0.5,), low=(0.4,), high=(0.7,)).columns == ((1.0,), (0.5,), (0.4,), (0.7,))
+    assert Curve(band="none", at=(1.0,), mean=(0.5,)).columns[2:] == ((0.5,), (0.5,)), "one seed has no band"

@@ -113,7 +113,7 @@ def test_names_are_no_markdown(record, tmp_path):
         assert not re.search(r'(src|href)="https://evil', text), file
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": 5, "title": "t", "points": [{}]}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": 6, "title": "t", "points": [{}]}', "[" * 100_000])
 @pytest.mark.parametrize("name", ["site", "fedbench-leaderboard"])
 def test_check_reports_broken_data(board, tmp_path, name, text):
     build(board, tmp_path)
@@ -125,9 +125,7 @@ def test_check_reports_broken_data(board, tmp_path, name, text):
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "A", "", 7])
 def test_check_reads_no_file_of_another_folder(board, tmp_path, name):
     build(board, tmp_path)
-    (tmp_path / "data" / "site.json").write_text(
-        json.dumps({"schema": 5, "documents": [name], "speed": None, "changes": [], "submissions": []})
-    )
+    (tmp_path / "data" / "site.json").write_text(json.dumps({"schema": 6, "documents": [name]}))
     (problem,) = check(tmp_path)
     assert "site.json: not what a leaderboard is made from: documents.0" in problem
 
@@ -163,7 +161,7 @@ def test_another_axis(board, tmp_path):
     assert "compared on server updates" in text
     assert ">Updates to 0.8<" in text
     assert next(row for row in page.rows if row)[3].startswith("20 (2/3)")
-    assert scenarios(data)[0]["rows"][0]["curves"]["updates"]["at"] == [0, 10, 20, 30, 40]
+    assert scenarios(data)[0].rows[0].curves["updates"].at == (0, 10, 20, 30, 40)
     assert table(tmp_path)["slow"]["updates_to_test_accuracy_0.8_hits"] == "1"
     assert check(tmp_path) == []
     with pytest.raises(UsageError, match="unknown axis 'byte'"):
@@ -173,7 +171,7 @@ def test_another_axis(board, tmp_path):
 def test_commands(board, tmp_path):
     build(board, tmp_path)
     data = read(tmp_path)[2]
-    commands = {row["selector"]: row["command"] for scenario in scenarios(data) for row in scenario["rows"]}
+    commands = {row.selector: row.command for scenario in scenarios(data) for row in scenario.rows}
     assert (
         commands["fedbuff[buffer_size=10,concurrency=10]"]
         == "fedbench run slow_tail -a 'fedbuff[buffer_size=10,concurrency=10]' --seeds 3"
@@ -209,7 +207,7 @@ def test_axis_and_note_from_the_shell(storable, tmp_path):
     ]
     assert CliRunner().invoke(app, arguments).exit_code == 0
     data = read(tmp_path / "site")[2]
-    assert (data["axis"]["name"], data["note"]) == ("updates", "for a test")
+    assert (data.axis.name, data.note) == ("updates", "for a test")
 
 
 RESTRUCTURED = [
@@ -247,7 +245,8 @@ RESTRUCTURED = [
     ("sections.given.slow_tail.rows.0.seeds", [-1]),
     ("sections.given.slow_tail.rows.0.seeds", 3),
     ("sections.given.slow_tail.rows.0.provenance", [{}]),
-    ("algorithms.0.full_name", None),
+    ("algorithms.0.family", None),
+    ("algorithms.0.full_name", "x"),
     ("sections.given.slow_tail.rows.0.outcomes", {"finished": "3"}),
     ("sections.given.slow_tail.rows.0.accuracy.p", "0.05"),
     ("sections.given.slow_tail.rows.0.accuracy.standing", GONE),

@@ -26,10 +26,10 @@ def test_cases_are_lines_over_commits_in_order_of_time(tmp_path: Path) -> None:
     (folder / "machine.json").write_text(json.dumps({"machine": "label", "cpu": "a CPU"}))
     result(folder, "bb", 1_795_316_174_000, [1e-3, float("nan")])
     result(folder, "aa", 1_795_402_574_000, [2e-3, 4.0])
-    (machine,) = speed.read(tmp_path)["machines"]
-    assert (machine["label"], machine["cpu"], machine["commits"]) == ("label", "a CPU", ["bb", "aa"])
-    assert machine["days"] == ["2026-11-22", "2026-11-23"]
-    assert machine["cases"] == [{"name": "sum", "values": [0.001, 0.002]}, {"name": "queue", "values": [None, 4.0]}]
+    (machine,) = speed.read(tmp_path).machines
+    assert (machine.label, machine.cpu, machine.commits) == ("label", "a CPU", ("bb", "aa"))
+    assert machine.days == ("2026-11-22", "2026-11-23")
+    assert [(one.name, one.values) for one in machine.cases] == [("sum", (0.001, 0.002)), ("queue", (None, 4.0))]
 
 
 def test_a_history_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
@@ -41,5 +41,5 @@ def test_what_is_none_of_asvs_is_named(tmp_path: Path) -> None:
     (tmp_path / "label").mkdir()
     (tmp_path / "label" / "machine.json").write_text('{"machine": "label"}')
     (tmp_path / "label" / "x.json").write_text("{}")
-    with pytest.raises(UsageError, match=r"speed .*label: expected results of asv .KeyError: 'date'"):
+    with pytest.raises(UsageError, match=r"speed .*label: expected results of asv: commit_hash: Field required"):
         speed.read(tmp_path)

@@ -9,26 +9,32 @@ from typing import Any
 
 import pytest
 
+from fedbench.documents.suite import Document
 from fedbench.leaderboard.pictures.standings import pictures
 from fedbench.leaderboard.standings import MOST, Panel, Standing, headline, listed, panels, sentence
-from tests.leaderboard.suite import ALL, DOCUMENT, TEN
+from tests.leaderboard.suite import ALL, CONTENT, TEN, read
 
 AVERAGES = {
     "tuned": {
         TEN: [
-            {"label": "near", "ratio": [1.2, 1.1, 1.3], "worst": 2.0, "worst_at": "calm", "points": 2, "is_bound": False},
-            {"label": "slow", "ratio": [3.0, 2.0, 4.0], "worst": 5.0, "worst_at": "rough", "points": 2, "is_bound": True},
+            {"row": "near", "ratio": [1.2, 1.1, 1.3], "worst": 2.0, "worst_at": "calm", "points": 2, "is_bound": False},
+            {"row": "slow", "ratio": [3.0, 2.0, 4.0], "worst": 5.0, "worst_at": "rough", "points": 2, "is_bound": True},
         ]
     }
 }
 
 
+@pytest.fixture(name="content")
+def _content() -> dict[str, Any]:
+    return copy.deepcopy({**CONTENT, "averages": AVERAGES})
+
+
 @pytest.fixture(name="document")
-def _document() -> dict[str, Any]:
-    return copy.deepcopy({**DOCUMENT, "averages": AVERAGES})
+def _document(content: dict[str, Any]) -> Document:
+    return read(content)
 
 
-def test_the_best_come_first_and_the_baseline_is_kept(document: dict[str, Any]) -> None:
+def test_the_best_come_first_and_the_baseline_is_kept(document: Document) -> None:
     ten, everybody = panels(document, "tuned", "slow")
     assert (ten.system, ten.points, everybody.system, everybody.points) == (TEN, 2, ALL, 1)
     assert [(row.label, row.best) for row in ten.rows] == [("fast", 2), ("near", 1), ("slow", 0)]
@@ -39,22 +45,23 @@ def test_the_best_come_first_and_the_baseline_is_kept(document: dict[str, Any]) 
     assert panels(document, "tuned")[0].more == 1
 
 
-def test_a_document_without_averages_has_counts(document: dict[str, Any]) -> None:
-    del document["averages"]
+def test_a_document_without_averages_has_counts(content: dict[str, Any]) -> None:
+    del content["averages"]
+    document = read(content)
     ten, _ = panels(document, "tuned")
     assert [row.average for row in ten.rows] == [None, None]
     ((_, svg), _) = pictures(panels(document, "tuned"))
     assert "always used" not in svg
-    assert panels({**document, "groups": {"tuned": {}}}, "tuned") == []
+    assert panels(document.model_copy(update={"groups": {"tuned": {}}}), "tuned") == []
 
 
-def test_at_most_so_many_rows(document: dict[str, Any]) -> None:
-    for groups in document["groups"]["tuned"].values():
+def test_at_most_so_many_rows(content: dict[str, Any]) -> None:
+    for groups in content["groups"]["tuned"].values():
         for group in groups:
             if group["kind"] == TEN:
                 group["rows"] = [f"a{i}" for i in range(MOST + 3)]
                 group["axes"]["seconds"]["best"] = group["rows"][:-1]
-    ten, _ = panels(document, "tuned", f"a{MOST + 2}")
+    ten, _ = panels(read(content), "tuned", f"a{MOST + 2}")
     assert [row.label for row in ten.rows] == [*(f"a{i}" for i in range(MOST)), f"a{MOST + 2}"]
     assert ten.more == 2
 
@@ -79,7 +86,7 @@ def test_what_panels_show_in_words() -> None:
     assert [listed(list("abc"[:n])) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
 
 
-def test_the_picture_says_its_numbers_and_shares_a_scale(document: dict[str, Any]) -> None:
+def test_the_picture_says_its_numbers_and_shares_a_scale(document: Document) -> None:
     (first, svg), (_, other) = pictures(panels(document, "tuned", "slow"))
     root = ET.fromstring(svg)
     assert root.get("role") == "img"
@@ -100,10 +107,10 @@ def test_the_picture_says_its_numbers_and_shares_a_scale(document: dict[str, Any
     assert "always used" not in other, "nobody has an average there"
 
 
-def test_names_are_text(document: dict[str, Any]) -> None:
-    for group in document["groups"]["tuned"]["calm"]:
+def test_names_are_text(content: dict[str, Any]) -> None:
+    for group in content["groups"]["tuned"]["calm"]:
         group["rows"] = ["<b>", *group["rows"]]
         group["axes"]["seconds"]["best"] = ["<b>"]
-    for _, svg in pictures(panels(document, "tuned")):
+    for _, svg in pictures(panels(read(content), "tuned")):
         ET.fromstring(svg)
         assert "<b>" not in svg

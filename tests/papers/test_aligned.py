@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,24 +17,24 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_code_stands_beside_a_paper_where_the_repository_is() -> None:
     with_code, without = (document("002", lambda spec: None, {}, root) for root in (ROOT, None))
-    assert {"alignment", "errata", "unprinted"} == with_code.keys() - without.keys()
-    quoted = [one for one in with_code["alignment"] if "file" in one]
+    assert with_code.model_copy(update={"alignment": (), "errata": (), "unprinted": ()}) == without
+    quoted = [one for one in with_code.alignment if one.file]
     assert len(quoted) > 10
     for one in quoted:
-        lines = (ROOT / one["file"]).read_text().splitlines()[one["first"] - 1 : one["last"]]
-        assert [line.strip() for line in lines] == [line.strip() for line in one["holds"].splitlines()]
-    assert all(one["not_code"] for one in with_code["alignment"] if "file" not in one)
+        lines = (ROOT / one.file).read_text().splitlines()[one.first - 1 : one.last]
+        assert [line.strip() for line in lines] == [line.strip() for line in one.holds.splitlines()]
+    assert all(one.not_code for one in with_code.alignment if not one.file)
 
 
 def test_all_papers_are_published(tmp_path: Path) -> None:
-    found: list[dict[str, Any]] = published.Committed.read(tmp_path).documents(ROOT)
-    assert sum(len(table["cells"]) for one in found for table in one["tables"]) == 499
-    assert all(one["alignment"] for one in found)
+    found = published.Committed.read(tmp_path).documents(ROOT)
+    assert sum(len(table.cells) for one in found for table in one.tables) == 499
+    assert all(one.alignment for one in found)
 
 
 def test_yes_and_no_are_words() -> None:
-    table = document("002", lambda spec: None, {})["tables"][0]
-    assert {text for cell in table["cells"] for text in cell["setting"][1:3]} == {"yes", "no"}
+    table = document("002", lambda spec: None, {}).tables[0]
+    assert {text for cell in table.cells for text in cell.setting[1:3]} == {"yes", "no"}
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,22 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fedbench import bibliography
+from fedbench.documents.paper import Paper
 from fedbench.errors import UsageError
 from fedbench.papers import alignment
 from fedbench.papers.alignment import MisalignedError, Row, keys, load
 from fedbench.papers.alignment_page import markdown
-from fedbench.papers.document import aligned
+from fedbench.papers.cells import PAPERS as NUMBERS
+from fedbench.papers.document import document
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = ["toghani2022", "wang2024defedavg", "wang2025", "wu2021"]
 LINES = re.compile(r"(?P<algorithm>Alg\. \d.*?) lines? (?P<first>\d+)(?:-(?P<last>\d+))?\Z")
+
+
+def paper_of(key: str) -> Paper:
+    (number,) = (number for number, one in NUMBERS.items() if one == key)
+    return document(number, lambda spec: None, {}, ROOT)
 
 
 def gaps(rows: list[Row], algorithm: str, last: int) -> list[str]:
@@ -38,8 +45,8 @@ def gaps(rows: list[Row], algorithm: str, last: int) -> list[str]:
 @pytest.mark.parametrize("key", PAPERS)
 def test_every_quoted_line_is_in_its_file_exactly_once(key: str) -> None:
     found = load(key).located(ROOT)
-    assert all(one.row.not_code or 1 <= one.first <= one.last for one in found)
-    assert all(not one.row.not_code or one.first == one.last == 0 for one in found)
+    assert all(one.not_code or 1 <= one.first <= one.last for one in found)
+    assert all(not one.not_code or one.first == one.last == 0 for one in found)
 
 
 @pytest.mark.parametrize("key", PAPERS)
@@ -151,7 +158,7 @@ def test_a_file_that_is_gone_is_named(folder: Path) -> None:
         ("within: def step, not_code: why", "expected file and holds, or not_code alone"),
         ("not_code: ' '", "not_code must be a text that is not empty, got ' '"),
         ("not_code: 3", "not_code must be a text that is not empty, got 3"),
-        ("notcode: why", "unexpected keyword argument 'notcode'"),
+        ("not_code: why, notcode: why", "notcode: Extra inputs are not permitted"),
     ],
 )
 def test_a_row_with_odd_fields_is_refused(folder: Path, row: str, says: str) -> None:
@@ -161,7 +168,7 @@ def test_a_row_with_odd_fields_is_refused(folder: Path, row: str, says: str) -> 
 
 def test_a_row_without_a_place_is_refused(folder: Path) -> None:
     (folder / "wu2021.yaml").write_text(HEAD + "  - {says: x moves, not_code: why}\n" + TAIL)
-    with pytest.raises(UsageError, match=r"alignment wu2021, alignment row 1: .*'place'"):
+    with pytest.raises(UsageError, match=r"alignment wu2021, alignment row 1: place: Field required"):
         load("wu2021")
 
 
@@ -172,7 +179,7 @@ def test_a_file_of_another_paper_is_refused(folder: Path) -> None:
 
 
 def test_gaps_are_seen() -> None:
-    rows = [Row(f"Alg. 1 client {lines}", "") for lines in ("line 1", "lines 2-3", "lines 2-3", "line 4")]
+    rows = [Row(place=f"Alg. 1 client {lines}", says="") for lines in ("line 1", "lines 2-3", "lines 2-3", "line 4")]
     assert gaps(rows, "Alg. 1 client", 4) == []
     assert gaps(rows, "Alg. 1 client", 5) == ["Alg. 1 client ends at line 4, its last is 5"]
     assert gaps(rows[:1] + rows[3:], "Alg. 1 client", 4) == ["Alg. 1 client line 4 follows line 1"]
@@ -184,20 +191,20 @@ def test_gaps_are_seen() -> None:
 
 @pytest.mark.parametrize("key", PAPERS)
 def test_the_page_has_every_row_and_links_to_the_lines(key: str) -> None:
-    paper, text = load(key), markdown(aligned(key, ROOT))
+    paper, text = load(key), markdown(paper_of(key))
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     rows = sum(token.type == "tr_open" for token in tokens)
     assert rows == 3 + len(paper.alignment) + len(paper.errata) + len(paper.unprinted)
     cells = sum(token.type in ("td_open", "th_open") for token in tokens)
     assert cells == 3 * (1 + len(paper.alignment)) + 5 * (1 + len(paper.errata)) + 3 * (1 + len(paper.unprinted))
     for one in paper.located(ROOT):
-        if not one.row.not_code:
+        if not one.not_code:
             lines = f"L{one.first}" + (f"-L{one.last}" if one.last > one.first else "")
-            assert f"(../../{one.row.file}#{lines})" in text
+            assert f"(../../{one.file}#{lines})" in text
 
 
 def test_the_page_shows_texts_as_they_stand() -> None:
-    html = MarkdownIt("commonmark").enable("table").render(markdown(aligned("wang2024defedavg", ROOT)))
+    html = MarkdownIt("commonmark").enable("table").render(markdown(paper_of("wang2024defedavg")))
     assert "<td>w^(t+1) = w^t + (eta/n) sum over I_t of (w_i^(t,K) - w^t)</td>" in html
     assert "<td>|I_t| &lt;= n</td>" in html
     assert "<em>" not in html

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from fedbench.documents.paper import ORDERS, VERDICTS
 from fedbench.papers import rules
 from fedbench.papers.judging import Judged, Printed, Reading, interval_of, judge, order
 
@@ -284,6 +285,6 @@ def test_an_accuracy_of_zero_is_no_difference() -> None:
 
 
 def test_the_words_have_a_sentence_each() -> None:
-    assert list(rules.IN_SHORT) == [*rules.WORDS, *rules.ORDERS]
+    assert list(rules.IN_SHORT) == [*VERDICTS, *ORDERS]
     assert all(text.endswith(".") for text in rules.IN_SHORT.values())
     assert (rules.VERSION, rules.LOW, rules.HIGH, rules.POINTS, rules.FEWEST, rules.FACTOR) == (2, 0.85, 1.18, 1.5, 3, 1.2)

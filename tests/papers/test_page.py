@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from fedbench.documents.paper import Paper, Theory
+from fedbench.documents.read import as_json, parsed
 from fedbench.papers.cells import PAPERS, chosen
 from fedbench.papers.curves import curves
 from fedbench.papers.document import differing, document
 from fedbench.papers.page import page
+from tests.leaderboard.papers import claim
 from tests.papers.test_verdicts import gives, nothing
 
 ROOT = Path(__file__).parents[2]
@@ -19,11 +21,11 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_document_is_json_and_has_every_cell(paper: str) -> None:
     found = document(paper, nothing, {})
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert sum(len(table["cells"]) for table in found["tables"]) == len(chosen(paper))
-    assert sum(sum(counts.values()) for counts in found["counts"].values()) == len(chosen(paper))
-    for table in found["tables"]:
-        assert all(len(cell["setting"]) == len(table["columns"]) for cell in table["cells"])
+    assert parsed(as_json(found), Paper, "paper", "expected a paper") == found
+    assert sum(len(table.cells) for table in found.tables) == len(chosen(paper))
+    assert sum(sum(counts.values()) for counts in found.counts.values()) == len(chosen(paper))
+    for table in found.tables:
+        assert all(len(cell.setting) == len(table.columns) for cell in table.cells)
 
 
 def test_what_differs_names_a_cell() -> None:
@@ -44,10 +46,9 @@ def test_a_page_shows_cells_orders_and_notes() -> None:
 
 
 def test_theory_stands_on_the_page() -> None:
-    line = {"claim": "fedbuff-bound", "check": "M = 2", "kind": "bound", "measured": 0.045, "expected": 0.52, "allowed": 0.0}
-    claims = {"fedbuff-bound": [{**line, "low": None, "high": None, "sign": 1, "holds": True}]}
-    slope = {**line, "claim": "fedbuff-orders", "kind": "slope", "check": "against T", "measured": -0.5, "expected": -0.5}
-    claims["fedbuff-orders"] = [{**slope, "allowed": 0.1, "low": -0.52, "high": -0.48, "sign": -1, "holds": False}]
+    line = claim("M = 2", "bound", claim="fedbuff-bound", measured=0.045, expected=0.52, allowed=0.0)
+    slope = claim("against T", "slope", claim="fedbuff-orders", measured=-0.5, low=-0.52, high=-0.48, sign=-1, holds=False)
+    claims = {one["claim"]: [Theory.model_validate(one)] for one in (line, slope)}
     text = page(document("002", nothing, claims, ROOT))
     assert "| fedbuff-bound | M = 2 | 0.045 | \\<= 0.52 | holds |" in text
     assert "| fedbuff-orders | against T | -0.5 of a decrease \\[-0.52, -0.48\\] | -0.5 ± 0.1 | FAILS |" in text

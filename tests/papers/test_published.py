@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from fedbench.documents.paper import VERDICTS
 from fedbench.leaderboard.verdicts import MEASURED
 from fedbench.papers import experiment, orders_of_convergence, published
 from fedbench.papers.cells import PAPERS, Cell, cells
-from fedbench.papers.rules import VERSION, WORDS
+from fedbench.papers.rules import VERSION
 from fedbench.papers.runs import ARCHIVES, in_archives, used
 from fedbench.results import archive
 from fedbench.scenarios.load import overrides_of
@@ -42,7 +43,7 @@ def test_every_verdict_is_derived_again(committed: dict[str, Any]) -> None:
         assert mine == theirs, mine["cell"] + AGAIN
     assert again == committed, published.VERDICTS + AGAIN
     assert [one["cell"] for one in committed["cells"]] == [cell.name for cell in cells()]
-    assert {one["verdict"] for one in committed["cells"]} <= set(WORDS)
+    assert {one["verdict"] for one in committed["cells"]} <= set(VERDICTS)
     assert committed["rules"] == VERSION
 
 
@@ -144,11 +145,11 @@ def test_orders_follow_from_the_readings_alone(committed: dict[str, Any]) -> Non
 
 def test_delay_helps_fedbuff_on_its_test_bed() -> None:
     """The sign of what delay changes, and the ratio that is measured beside it, say the same."""
-    lines = {line["check"]: line for line in orders_of_convergence.load(FOLDER)["fedbuff-delay"]}
-    assert lines["change against tau, exponent"]["sign"] == lines["change by tau = 8 against T, exponent"]["sign"] == -1
-    assert lines["tau = 16: |grad F|^2 over that without delay"]["measured"] < 0.9
+    lines = {line.check: line for line in orders_of_convergence.load(FOLDER)["fedbuff-delay"]}
+    assert lines["change against tau, exponent"].sign == lines["change by tau = 8 against T, exponent"].sign == -1
+    assert lines["tau = 16: |grad F|^2 over that without delay"].measured < 0.9
     asynchronous = orders_of_convergence.load(FOLDER)["fedasync-delay"]
-    assert {line["sign"] for line in asynchronous} == {1}
+    assert {line.sign for line in asynchronous} == {1}
 
 
 def test_the_archives_hold_what_is_used_and_nothing_else() -> None:
@@ -168,12 +169,12 @@ def test_the_archives_hold_what_is_used_and_nothing_else() -> None:
 def test_all_claims_that_stand_beside_the_tables_are_committed_and_hold() -> None:
     claims = orders_of_convergence.load(FOLDER)
     assert set(claims) == {name for names in orders_of_convergence.BESIDE.values() for name in names}
-    assert all(line["holds"] for lines in claims.values() for line in lines)
+    assert all(line.holds for lines in claims.values() for line in lines)
 
 
 def test_pictures_stand_beside_the_pages() -> None:
     for document in published.Committed.read(FOLDER).documents():
-        for one in document["curves"]:
-            file = ROOT / published.PAGES / one["file"]
-            assert file.read_text().lstrip().startswith("<?xml"), one["file"] + AGAIN
-            assert all(line["row"] in file.read_text() for line in one["data"]["lines"])
+        for one in document.figures:
+            file = ROOT / published.PAGES / one.file
+            assert file.read_text().lstrip().startswith("<?xml"), one.file + AGAIN
+            assert all(line.row in file.read_text() for line in one.data.lines)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fedbench.documents.paper import Theory
 from fedbench.engine.spec import RunSpec
 from fedbench.papers import experiment, facts
 from fedbench.papers.cells import Cell, cells, chosen
@@ -15,6 +16,7 @@ from fedbench.papers.reading import Find, step
 from fedbench.papers.verdicts import all_verdicts, orders, verdict
 from fedbench.results.record import Record
 from tests.conftest import record
+from tests.leaderboard.papers import claim
 
 
 def nothing(spec: RunSpec) -> Record | None:
@@ -126,20 +128,16 @@ def test_a_fact_that_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict(cell("000:T2", 79), nothing, {}).word == "not comparable"
 
 
-def measured(check: str, exponent: float, *, half: float = 0.02, sign: int = 1) -> dict[str, Any]:
-    low, high = exponent - half, exponent + half
-    return {"check": check, "kind": "slope", "measured": exponent, "low": low, "high": high, "sign": sign, "holds": True}
-
-
-def as_printed(**changes: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+def as_printed(**changes: dict[str, Any]) -> dict[str, list[Theory]]:
     """Lines whose exponents are the printed ones, but for changes of a claim's lines."""
-    claims: dict[str, list[dict[str, Any]]] = {name: [] for names in MEASURED.values() for name in names}
-    for (claim, check), exponent in PRINTED.items():
-        claims[claim].append({"claim": claim, **measured(check, exponent)} | changes.get(claim.replace("-", "_"), {}))
+    claims: dict[str, list[Theory]] = {name: [] for names in MEASURED.values() for name in names}
+    for (name, check), exponent in PRINTED.items():
+        line = claim(check, "slope", claim=name, measured=exponent, low=exponent - 0.02, high=exponent + 0.02)
+        claims[name].append(Theory.model_validate(line | changes.get(name.replace("-", "_"), {})))
     return claims
 
 
-def words_of(claims: dict[str, list[dict[str, Any]]]) -> list[str]:
+def words_of(claims: dict[str, list[Theory]]) -> list[str]:
     return [verdict(one, nothing, claims).word for one in chosen("002:TI")]
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.documents.validity import Validity
 from fedbench.errors import RecordError
 from fedbench.submissions import history
 from fedbench.submissions.accepted import accepted
 from fedbench.submissions.check import check
 from fedbench.submissions.history import HISTORY
-from fedbench.submissions.validity import Validity
 from tests.submissions.conftest import NAME, WORDS
 from tests.submissions.tampering import said
 

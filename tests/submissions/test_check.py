@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.documents.validity import Validity
 from fedbench.submissions.check import check
 from fedbench.submissions.rerun import rerun
-from fedbench.submissions.validity import Validity
 from tests.engine.isolation.plugins import confined
 from tests.submissions.conftest import NAME, Made
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedbench.documents.validity import Validity
 from fedbench.errors import RecordError, UsageError
 from fedbench.submissions import history
 from fedbench.submissions.history import append, grown, read, standing
-from fedbench.submissions.validity import Validity
 
 DAY, A, B = "2031-05-17", "a" * 64, "b" * 64
 

@@ -12,12 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from fedbench.cli.main import app
+from fedbench.documents.validity import Validity
 from fedbench.results.record import Record
 from fedbench.submissions.accepted import accepted
 from fedbench.submissions.check import check
 from fedbench.submissions.faults import LONGEST
 from fedbench.submissions.rerun import rerun
-from fedbench.submissions.validity import Validity
 from tests.submissions.hostile import KINDS
 from tests.submissions.tampering import forged, records, repacked
 

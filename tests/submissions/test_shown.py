@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fedbench.cli.submissions import shown
+from fedbench.documents.site import Beside
 from fedbench.leaderboard import check as check_site
 from fedbench.leaderboard import of_records, write
 from fedbench.results.record import Record
@@ -23,7 +24,7 @@ DAY = "2031-05-18"
 def site(folder: Path, out: Path, own: Record) -> Path:
     """Of one run of ours and all that others handed in."""
     submitted, theirs = shown(folder)
-    write([of_records([own], "ours"), *theirs], out, submitted=submitted)
+    write([of_records([own], "ours"), *theirs], out, beside=Beside(submissions=submitted))
     assert check_site(out) == []
     return out
 

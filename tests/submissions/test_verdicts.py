@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fedbench as fb
+from fedbench.documents.validity import Validity
 from fedbench.engine.verify import verify
 from fedbench.results import archive
 from fedbench.results.record import SERVER_CURVE, SERVER_LEDGER, Record, result_digest, run_id
@@ -25,7 +26,6 @@ from fedbench.submissions.faults import Finding
 from fedbench.submissions.folder import TRIALS, TUNED
 from fedbench.submissions.make import make
 from fedbench.submissions.rerun import rerun
-from fedbench.submissions.validity import Validity
 from fedbench.suites import campaign, tuned
 from tests.engine.isolation.plugins import ATTACKS, confined
 from tests.submissions.conftest import POINT, WORDS, Made

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from fedbench.documents.pictures import Pictures
 from fedbench.engine.label_map import label_map
 from fedbench.engine.timeline import client_timeline
 from fedbench.errors import UsageError
@@ -47,56 +47,57 @@ def frozen(suite: Suite) -> Tuned:
 
 
 @pytest.fixture(scope="module", name="found")
-def _found() -> dict[str, Any]:
+def _found() -> Pictures:
     return illustrations.illustrate(SUITE, frozen(SUITE), known(SUITE))
 
 
 def test_a_suite_that_looks_for_no_options_shows_those_that_it_names() -> None:
     plain = SUITE.model_copy(update={"tuning": None})
     shown = illustrations.illustrate(plain, None, {})
-    assert shown["sensitivity"] == {}
+    assert shown.sensitivity == {}
     point, selector = plain.points[0], "fedbuff"
-    one = shown["timelines"][point.name][selector]
-    expected = client_timeline(plain.runs(point, selector)[0], end_seconds=one["end_seconds"], clients=illustrations.WATCHED)
-    assert len(one["jobs"]["begin"]) == len(expected.jobs) > 0
+    one = shown.timelines[point.name][selector]
+    expected = client_timeline(plain.runs(point, selector)[0], end_seconds=one.end_seconds, clients=illustrations.WATCHED)
+    assert len(one.jobs.begin) == len(expected.jobs) > 0
 
 
-def test_the_timeline_of_a_tuned_row_is_that_of_its_options(found: dict[str, Any]) -> None:
-    one = found["timelines"][SUITE.points[0].name]["fedbuff"]
+def test_the_timeline_of_a_tuned_row_is_that_of_its_options(found: Pictures) -> None:
+    one = found.timelines[SUITE.points[0].name]["fedbuff"]
     specs = {row: specs for _, row, specs in tuned.rows(SUITE, frozen(SUITE), SUITE.points[:1], ["fedbuff"])}
     expected, other = (
-        client_timeline(specs[row][0], end_seconds=one["end_seconds"], clients=illustrations.WATCHED)
+        client_timeline(specs[row][0], end_seconds=one.end_seconds, clients=illustrations.WATCHED)
         for row in (f"fedbuff{TUNED}", "fedbuff")
     )
-    assert len(one["jobs"]["client"]) == len(expected.jobs) <= illustrations.MOST_JOBS
-    assert one["jobs"]["fate"] == [job.fate for job in expected.jobs]
-    assert one["updates"] == pytest.approx(expected.updates, rel=1e-4)
+    assert len(one.jobs.client) == len(expected.jobs) <= illustrations.MOST_JOBS
+    assert one.jobs.fate == tuple(job.fate for job in expected.jobs)
+    assert one.updates == pytest.approx(expected.updates, rel=1e-4)
     assert len(expected.updates) != len(other.updates), "another buffer makes other updates"
 
 
-def test_a_map_is_of_the_first_seed(found: dict[str, Any]) -> None:
+def test_a_map_is_of_the_first_seed(found: Pictures) -> None:
     point = SUITE.points[0]
     expected = label_map(SUITE.scenario_at(point), SUITE.seeds.first)
-    assert found["labels"][point.name]["counts"] == [list(row) for row in expected.counts]
+    assert found.labels[point.name].counts == expected.counts
 
 
 def test_a_map_of_many_clients_reaches_from_the_fastest_to_the_slowest() -> None:
     several = label_map(MANY.scenario_at(MANY.points[0]), 0)
-    (one,) = illustrations.illustrate(MANY, frozen(MANY), known(MANY))["labels"].values()
-    assert len(one["clients"]) == illustrations.MAPPED < len(several.clients)
-    assert (one["clients"][0], one["clients"][-1]) == (several.clients[0], several.clients[-1])
+    (one,) = illustrations.illustrate(MANY, frozen(MANY), known(MANY)).labels.values()
+    assert len(one.clients) == illustrations.MAPPED < len(several.clients)
+    assert (one.clients[0], one.clients[-1]) == (several.clients[0], several.clients[-1])
 
 
-def test_what_was_tried_is_there_by_algorithm_and_point(found: dict[str, Any]) -> None:
-    one = found["sensitivity"]["fedbuff"][SUITE.points[0].name]
-    assert [option["name"] for option in one["sought"]] == ["local_lr", "server_lr", "buffer_size"]
-    assert (one["chosen"], one["trials"][1]["seconds"]) == (1, 2.0)
+def test_what_was_tried_is_there_by_algorithm_and_point(found: Pictures) -> None:
+    one = found.sensitivity["fedbuff"][SUITE.points[0].name]
+    assert [option.name for option in one.sought] == ["local_lr", "server_lr", "buffer_size"]
+    assert (one.chosen, one.trials[1].seconds) == (1, 2.0)
 
 
-def test_what_is_written_is_read_again(found: dict[str, Any], tmp_path: Path) -> None:
+def test_what_is_written_is_read_again(found: Pictures, tmp_path: Path) -> None:
     file = tmp_path / illustrations.FILE
     file.write_text(illustrations.as_json(found))
-    assert illustrations.read(file, SUITE) == found
+    again = illustrations.read(file, SUITE)
+    assert illustrations.as_json(again) == file.read_text()
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "7", json.dumps({"schema": 1, "suite": "other"}), json.dumps({"schema": 2})])

@@ -5,6 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fedbench.analysis.statistics import Count
 
 
 @dataclass(frozen=True)
@@ -14,7 +19,7 @@ class Sought:
     name: str
     low: float
     high: float
-    scale: str
+    scale: Literal["log", "linear"]
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,12 @@ class Tried:
     unfinished: the number of runs that diverged, stalled or failed.
     """
 
-    trial: int
-    options: Mapping[str, float]
+    trial: Count
+    options: Annotated[Mapping[str, float], Field(max_length=100)]
     seconds: float
-    misses: int
-    attempts: int
-    unfinished: int
+    misses: Count
+    attempts: Count
+    unfinished: Count
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,6 @@ class Sensitivity:
     row: str
     point: str
     budget_seconds: float
-    sought: tuple[Sought, ...]
-    trials: tuple[Tried, ...]
-    chosen: int
+    sought: Annotated[tuple[Sought, ...], Field(max_length=20)]
+    trials: Annotated[tuple[Tried, ...], Field(max_length=10_000)]
+    chosen: Count

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 from markupsafe import Markup
 
+from fedbench.documents.suite import Facts
 from fedbench.leaderboard.pages.frame import environment
 
 
@@ -32,19 +32,28 @@ def source(about: str) -> str:
     return " ".join(about.partition("Source:")[2].split())
 
 
-def entry(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the facts of an algorithm with its docstring in parts."""
-    return {
-        **facts,
-        "title": facts["about"].partition("\n\n")[0].replace("\n", " "),
-        "paragraphs": paragraphs(facts["about"]),
-        "source_text": source(facts["about"]),
-    }
+@dataclass(frozen=True)
+class Entry:
+    """The facts of an algorithm, with its docstring in parts."""
+
+    facts: Facts
+
+    @property
+    def title(self) -> str:
+        return self.facts.about.partition("\n\n")[0].replace("\n", " ")
+
+    @property
+    def paragraphs(self) -> list[Paragraph]:
+        return paragraphs(self.facts.about)
+
+    @property
+    def source(self) -> str:
+        return source(self.facts.about)
 
 
-def render(algorithms: Sequence[Mapping[str, Any]], version: str) -> str:
+def render(algorithms: Sequence[Facts], version: str) -> str:
     """Returns the page of descriptions that `fedbench info --json` gives. It has the style sheet in
     it, so that it is one file. The same descriptions give the same bytes."""
     style = Markup((files("fedbench.leaderboard") / "assets" / "style.css").read_text(encoding="utf-8"))
     template = environment().get_template("catalogue.html")
-    return template.render(algorithms=[entry(facts) for facts in algorithms], version=version, style=style)
+    return template.render(algorithms=[Entry(facts) for facts in algorithms], version=version, style=style)

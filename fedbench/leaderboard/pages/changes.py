@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import Any
 
 from fedbench import plain_files
+from fedbench.documents.read import refused_in
+from fedbench.documents.site import Change
 from fedbench.errors import UsageError
 from fedbench.leaderboard.pages.frame import Site
 
 
-def read(file: Path) -> list[dict[str, Any]]:
-    """Returns the entries {date, text} of a YAML file, the oldest first. `text` is Markdown.
+def read(file: Path) -> tuple[Change, ...]:
+    """Returns the entries of a YAML file, the oldest first.
 
     Raises UsageError if the file is missing, or if an entry has another form or is older than the
     one before it.
@@ -21,7 +22,7 @@ def read(file: Path) -> list[dict[str, Any]]:
     found = plain_files.mapping(file, "changes").get("changes")
     if not isinstance(found, list) or not found:
         raise UsageError(f"changes {file}: expected a list of entries under `changes`, got {found!r:.60}")
-    before = ""
+    entries: list[Change] = []
     for number, entry in enumerate(found, start=1):
         where = f"changes {file}, entry {number}"
         is_entry = isinstance(entry, dict) and set(entry) == {"date", "text"}
@@ -33,12 +34,14 @@ def read(file: Path) -> list[dict[str, Any]]:
             is_date = False
         if not is_date:  # fromisoformat also takes 20261124, and the day of a week
             raise UsageError(f"{where}: expected a date such as 2026-11-24, got {entry['date']!r:.40}")
-        if entry["date"] < before:
-            raise UsageError(f"{where}: of {entry['date']}, behind one of {before}; add entries at the end")
-        before = entry["date"]
-    return found
+        with refused_in(where):
+            one = Change.model_validate(entry)
+        if entries and one.date < entries[-1].date:
+            raise UsageError(f"{where}: of {one.date}, behind one of {entries[-1].date}; add entries at the end")
+        entries.append(one)
+    return tuple(entries)
 
 
 def render(site: Site) -> str:
     """Returns the page, the newest entry first."""
-    return site.page("changes.html", "changes.html", changes=list(reversed(site.changes)))
+    return site.page("changes.html", "changes.html", changes=list(reversed(site.beside.changes)))

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from fedbench import written
+from fedbench.documents.paper import Paper
+from fedbench.documents.site import Beside
+from fedbench.documents.suite import Document
 from fedbench.leaderboard import formats, verdicts
 from fedbench.leaderboard.places import PAGES, Places
 from fedbench.leaderboard.ways import FRONT, HOME, Ways, ways
@@ -22,6 +24,9 @@ MARKDOWN = MarkdownIt("commonmark", {"html": False})
 """Makes HTML of Markdown. Tags in the text are shown as they stand."""
 PLAIN_MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable(["image", "link", "autolink"])
 """The same for lines that may hold anybody's words. Nothing in them links or loads anything."""
+NOTHING = Beside()
+View = dict[str, object]
+"""What only a template reads, by name."""
 
 
 @dataclass(frozen=True)
@@ -30,28 +35,22 @@ class Site:
 
     Attributes:
         documents: those of suites and stores. The first one is the front page of the findings.
-        speed: the speed of fedbench itself, commit by commit, see `speed`.
-        changes: what changed, the oldest first.
-        submissions: what others handed in.
         papers: the documents of papers whose printed numbers were made again.
-        home: what the home page shows, see `home`. Without it the first overview is `index.html`.
-        docs: the SHA-256 of every file of the documentation, by its path in the folder `docs`.
+        beside: what else it shows. Without a home page the first overview is `index.html`.
+        has_docs: whether the documentation is in the folder `docs`.
         places: the addresses of the pages, which follow from the documents.
     """
 
-    documents: Sequence[Mapping[str, Any]]
-    speed: Mapping[str, Any] | None = None
-    changes: Sequence[Mapping[str, Any]] = ()
-    submissions: Sequence[Mapping[str, Any]] = ()
-    papers: Sequence[Mapping[str, Any]] = ()
-    home: Mapping[str, Any] | None = None
-    docs: Mapping[str, str] = field(default_factory=dict)
+    documents: Sequence[Document]
+    papers: Sequence[Paper] = ()
+    beside: Beside = NOTHING
+    has_docs: bool = False
     places: Places = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "places", Places(self.documents, FRONT if self.home else HOME))
+        object.__setattr__(self, "places", Places(self.documents, FRONT if self.beside.home else HOME))
 
-    def page(self, template: str, address: str, **context: Any) -> str:
+    def page(self, template: str, address: str, **context: object) -> str:
         """Returns the page of a template for an address. `context` goes to the template."""
         template_of = environment().get_template(template)
         return template_of.render(
@@ -60,13 +59,14 @@ class Site:
 
     def _ways(self, address: str) -> Ways:
         """Returns the links at the top of a page. Documents of submissions have none."""
-        handed_in = {one["document"] for one in self.submissions}
-        names = [document["name"] for document in self.documents if document["name"] not in handed_in]
+        shown = self.beside
+        handed_in = {one.document for one in shown.submissions}
+        names = [document.name for document in self.documents if document.name not in handed_in]
         overviews = {name: self.places.overview(name) for name in names} if len(names) > 1 else {}
-        is_shown = {"papers": self.papers, "speed": self.speed, "submissions": self.submissions, "changes": self.changes}
+        is_shown = {"papers": self.papers, "speed": shown.speed, "submissions": shown.submissions, "changes": shown.changes}
         pages = [page for page in PAGES if is_shown.get(page, True)]
-        front = self.places.overview(self.documents[0]["name"])
-        return ways(address, front, overviews, pages, has_docs=bool(self.docs))
+        front = self.places.overview(self.documents[0].name)
+        return ways(address, front, overviews, pages, has_docs=self.has_docs)
 
 
 @functools.cache

@@ -6,14 +6,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from markupsafe import Markup
 
 from fedbench import written
+from fedbench.documents.board import Standing
+from fedbench.documents.home import Home, Question
+from fedbench.documents.parts import Kind, Spent
+from fedbench.documents.suite import Document, Point
 from fedbench.leaderboard import formats, standings
 from fedbench.leaderboard.decisions import regret_on
-from fedbench.leaderboard.document import board_at, groups_at
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures.bars import bar
 from fedbench.leaderboard.pictures.standings import pictures
@@ -49,7 +51,7 @@ class Answer:
     of the best that are not among the rows."""
 
     question: str
-    point: Mapping[str, Any]
+    point: Point
     system: str
     cost: str
     words: str
@@ -57,12 +59,12 @@ class Answer:
     more: int
 
 
-def render(site: Site, home: Mapping[str, Any]) -> str:
+def render(site: Site, home: Home) -> str:
     """Returns the home page."""
-    document = {one["name"]: one for one in site.documents}[home["suite"]]
-    kind = document["kinds"][0]
-    panels = standings.panels(document, kind, home["baseline"])
-    answers = [answer(document, kind, home["baseline"], one) for one in home["questions"]]
+    document = {one.name: one for one in site.documents}[home.suite]
+    kind = document.kinds[0]
+    panels = standings.panels(document, kind, home.baseline)
+    answers = [answer(document, kind, home.baseline, one) for one in home.questions]
 
     def in_full(words: str) -> str:
         """Has the full names of algorithms in the place of those in backticks."""
@@ -76,10 +78,10 @@ def render(site: Site, home: Mapping[str, Any]) -> str:
         HOME,
         home=home,
         document=document,
-        commands=[("Install", f"pip install git+{home['source']}" if home["source"] else "pip install ."), *COMMANDS],
-        runs=sum(one["suite"]["runs"] for one in site.documents if one["suite"]),
+        commands=[("Install", f"pip install git+{home.source}" if home.source else "pip install ."), *COMMANDS],
+        runs=sum(one.suite.runs for one in site.documents if one.suite),
         papers=len(site.papers),
-        learn=LEARN if site.docs else "",
+        learn=LEARN if site.has_docs else "",
         headline=standings.headline(panels),
         sentence=in_full(standings.sentence(panels, "under", "kinds of heterogeneity")),
         always=in_full(always(document, kind, panels)),
@@ -88,55 +90,54 @@ def render(site: Site, home: Mapping[str, Any]) -> str:
     )
 
 
-def always(document: Mapping[str, Any], kind: str, panels: Sequence[standings.Panel]) -> str:
+def always(document: Document, kind: Kind, panels: Sequence[standings.Panel]) -> str:
     """Returns in Markdown what it costs to always use the algorithm with the smallest average of
     the first panel; empty without one."""
-    rows = document.get("averages", {}).get(kind, {}).get(panels[0].system, ()) if panels else ()
+    rows = document.averages_of(kind, panels[0].system) if panels else ()
     if not rows:
         return ""
-    best = min(rows, key=lambda row: row["ratio"][0])
-    ratio, interval = Ratio.of(best["ratio"]).parts
+    best = min(rows, key=lambda row: row.ratio[0])
+    ratio, interval = Ratio.of(best.ratio).parts
     return (
-        f"With {panels[0].system}, always using `{best['label']}` costs {written.at_least(ratio, best['is_bound'])} times {interval} as "
-        f"much as the best of each point on average, and {written.ratio(best['worst'])} times at worst."
+        f"With {panels[0].system}, always using `{best.row}` costs {written.at_least(ratio, best.is_bound)} times {interval} as "
+        f"much as the best of each point on average, and {written.ratio(best.worst)} times at worst."
     )
 
 
-def answer(document: Mapping[str, Any], kind: str, baseline: str, asked: Mapping[str, str]) -> Answer:
+def answer(document: Document, kind: Kind, baseline: str, asked: Question) -> Answer:
     """Returns the answer to a question: the set of the best, the next algorithm, and the
     baseline."""
-    axis = asked["axis"]
-    point = {one["name"]: one for one in document["points"]}[asked["point"]]
-    board = board_at(document, kind, point["name"])
-    group = {one["kind"]: one for one in groups_at(document, kind, point["name"])}[asked["system"]]
-    regrets = {label: regret for label in group["rows"] if (regret := regret_on(board[label], axis))}
-    order = sorted(regrets, key=lambda label: (regrets[label][0], label))
-    best = [label for label in order if label in group["axes"][axis]["best"]]
+    axis = asked.axis
+    point = {one.name: one for one in document.points}[asked.point]
+    board = document.board(kind, point.name)
+    group = document.systems_at(kind, point.name)[asked.system]
+    regrets = {label: regret for label in group.rows if (regret := regret_on(board[label], axis))}
+    order = sorted(regrets, key=lambda label: (regrets[label].value, label))
+    best = [label for label in order if label in group.axes[axis].best]
     others = [label for label in order if label not in best]
     shown = [*best[:MOST], *(label for label in others if label in (others[0], baseline))]
     return Answer(
-        asked["question"],
+        asked.question,
         point,
-        asked["system"],
+        asked.system,
         COSTS[axis],
         _words(best, baseline if baseline in others else (others or [""])[0], regrets, axis),
-        tuple(_row(board[label], axis, is_first=label == best[0], is_best=label in best) for label in shown),
+        tuple(_row(board[label], regrets[label], axis, is_first=label == best[0], is_best=label in best) for label in shown),
         max(0, len(best) - MOST),
     )
 
 
-def _row(row: Mapping[str, Any], axis: str, *, is_first: bool, is_best: bool) -> Row:
-    regret = regret_on(row, axis)
-    ratio, interval = (formats.cost(row, axis), "") if is_first else Ratio.of(regret).parts
-    return Row(row["label"], is_best, ratio, interval, bar({"regret": regret, "against": True}))
+def _row(row: Standing, regret: Ratio, axis: Spent, *, is_first: bool, is_best: bool) -> Row:
+    ratio, interval = (formats.cost(row, axis), "") if is_first else regret.parts
+    return Row(row.label, is_best, ratio, interval, bar(regret))
 
 
-def _words(best: Sequence[str], other: str, regrets: Mapping[str, tuple[float, float, float | None]], axis: str) -> str:
+def _words(best: Sequence[str], other: str, regrets: Mapping[str, Ratio], axis: Spent) -> str:
     """Returns in Markdown which algorithms are the best, and the ratio of another one."""
     names = standings.listed([f"`{label}`" for label in best[:MOST]])
     more = f" and {len(best) - MOST} more" if len(best) > MOST else ""
     words = f"{names}{more} {'is the best' if len(best) == 1 else 'are the best, within the noise'}."
     if not other:
         return words
-    ratio, interval = Ratio.of(regrets[other]).parts
+    ratio, interval = regrets[other].parts
     return f"{words} `{other}` {VERBS[axis]} {written.spoken(ratio)} times {TIMES[axis]} {interval}."

@@ -4,12 +4,12 @@ that is."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from fedbench.documents.section import Row
+from fedbench.documents.suite import TITLES, Document
 from fedbench.leaderboard import standings
 from fedbench.leaderboard.decisions import decisions
-from fedbench.leaderboard.document import TITLES
 from fedbench.leaderboard.heatmap import heat
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.scenario import parts, remarks
@@ -20,22 +20,22 @@ BASELINE = "fedavg"
 """The algorithm that readers know, which is shown beside the best ones."""
 
 
-def render(site: Site, document: Mapping[str, Any]) -> str:
+def render(site: Site, document: Document) -> str:
     """Returns the overview. If the document has one point, its curves and its table are on this
     page."""
-    points = document["points"]
-    axes = [(axis, len(list(several))) for axis, several in itertools.groupby(points, key=lambda point: point["axis"])]
-    boards = [(kind, TITLES[kind], heat(document, kind)) for kind in document["kinds"] if document["boards"][kind]]
+    points = document.points
+    axes = [(axis, len(list(several))) for axis, several in itertools.groupby(points, key=lambda point: point.axis)]
+    boards = [(kind, TITLES[kind], heat(document, kind)) for kind in document.kinds if document.boards[kind]]
     labels = list(dict.fromkeys(line.label for _, _, found in boards[:1] for system in found for line in system.lines))
     panels = standings.panels(document, boards[0][0], BASELINE) if boards and len(points) > 1 else []
     return site.page(
         "overview.html",
-        site.places.overview(document["name"]),
+        site.places.overview(document.name),
         document=document,
-        suite=document["suite"],
+        suite=document.suite,
         points=points,
         axes=axes if any(axis for axis, _ in axes) else [],
-        runs=len({run["run_id"] for row in _rows(document) for run in row["runs"]}),
+        runs=len({run.run_id for row in _rows(document) for run in row.runs}),
         boards=boards if len(points) > 1 else [],
         boards_kind=boards[0][0] if boards else "",
         boards_title=boards[0][1] if boards else "",
@@ -44,15 +44,15 @@ def render(site: Site, document: Mapping[str, Any]) -> str:
         headline=standings.headline(panels),
         panels=drawn(panels),
         baseline=BASELINE,
-        profiles=pictures(document["profiles"], boards[0][0], labels) if boards else [],
+        profiles=pictures(document.profiles, boards[0][0], labels) if boards else [],
         **remarks(list(_rows(document))),
-        alone=parts(site, document, points[0]["name"]) if len(points) == 1 else [],
+        alone=parts(site, document, points[0].name) if len(points) == 1 else [],
     )
 
 
-def _rows(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _rows(document: Document) -> Iterator[Row]:
     """Yields all rows of a document. Two rows have the same runs if the tuned options are the
     default ones."""
-    for of_kind in document["sections"].values():
+    for of_kind in document.sections.values():
         for section in of_kind.values():
-            yield from section["rows"]
+            yield from section.rows

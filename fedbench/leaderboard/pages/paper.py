@@ -4,81 +4,77 @@ was varied, what its theorems give, and where its equations are in the code."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from markupsafe import Markup
 
 from fedbench import written
-from fedbench.leaderboard.pages.frame import Site
-from fedbench.leaderboard.pages.papers import ORDERED, kinds, stand_in, summary
+from fedbench.analysis.axes import AXES
+from fedbench.documents.paper import ORDERS, VERDICTS, Cell, Figure, Order, Paper, Table, Theory
+from fedbench.leaderboard.pages.frame import Site, View
+from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in, summary
 from fedbench.leaderboard.pages.scenario import bands
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.shares import shares
-from fedbench.leaderboard.verdicts import ORDERS, WORDS
 
 LONG = 30
 """A table of facts of configuration is folded if it has more cells than this. Orders are folded if
 there are more of them."""
-_NOWHERE = {"file": "", "first": 0, "last": 0, "holds": "", "not_code": ""}
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def render(site: Site, paper: Mapping[str, Any]) -> str:
+def render(site: Site, paper: Paper) -> str:
     """Returns the page of a paper."""
     return site.page(
         "paper.html",
-        site.places.paper(paper["key"]),
+        site.places.paper(paper.key),
         paper=paper,
-        kinds=kinds(paper["counts"]),
+        kinds=kinds(paper.counts),
         summary=summary(paper),
-        stand_in=stand_in(paper["stand_ins"]),
-        orders=[(name, [word for word in ORDERS if paper[key].get(word)], paper[key]) for name, key in ORDERED],
-        tables=[_table(table) for table in paper["tables"]],
-        theory=[_claim(line) for line in paper["theory"]],
-        figures=[one for i, curves in enumerate(paper.get("curves", [])) if (one := _figure(f"curves-{i + 1}", curves))["svg"]],
-        alignment=[{**_NOWHERE, **one} for one in paper.get("alignment", [])],
-        errata=[{"file": "", **one} for one in paper.get("errata", [])],
-        unprinted=paper.get("unprinted", []),
+        stand_in=stand_in(paper.stand_ins),
+        orders=[(name, [word for word in ORDERS if counts.get(word)], counts) for name, counts in ordered(paper)],
+        tables=[_table(table) for table in paper.tables],
+        theory=[_claim(line) for line in paper.theory],
+        figures=[one for i, figure in enumerate(paper.figures, 1) if (one := _figure(f"curves-{i}", figure))["svg"]],
     )
 
 
-def _table(table: Mapping[str, Any]) -> dict[str, Any]:
+def _table(table: Table) -> View:
     """Returns what the template needs of a table. A note on all cells has no mark, and each other
     note has a letter."""
-    notes = _notes(table["cells"])
+    notes = _notes(table.cells)
     marks = {text: mark for text, mark, _ in notes if mark}
-    rows = _rows(table["cells"], marks)
-    folded = table["kind"] == "configuration" and len(rows) > LONG
-    usual = max(table["counts"], key=lambda word: table["counts"][word], default="")
-    orders = _orders(table["orders"])
+    rows = _rows(table.cells, marks)
+    folded = table.kind == "configuration" and len(rows) > LONG
+    usual = max(table.counts, key=lambda word: table.counts[word], default=None)
+    orders = _orders(table.orders)
     return {
         "given": table,
-        "ident": table["name"],
-        "bar": shares(table["counts"]) if len(table["counts"]) > 1 and table["kind"] == "runs" else "",
-        "words": [word for word in WORDS if table["counts"].get(word)],
+        "ident": table.name,
+        "bar": shares(table.counts) if len(table.counts) > 1 and table.kind == "runs" else "",
+        "words": [word for word in VERDICTS if table.counts.get(word)],
         "notes": notes,
         "rows": rows,
         "folded": folded,
-        "apart": [row for row in rows if row["cell"]["verdict"] != usual] if folded else [],
-        "has_ours": any(cell["ours"] for cell in table["cells"]),
+        "apart": [row for cell, row in zip(table.cells, rows, strict=True) if cell.verdict != usual] if folded else [],
+        "has_ours": any(cell.ours for cell in table.cells),
         "runs": runs(table),
-        "has_hours": any(cell["hours"] is not None for cell in table["cells"]),
+        "has_hours": any(cell.hours is not None for cell in table.cells),
         "orders": orders,
-        "counted": [(word, sum(one["given"]["order"] == word for one in orders)) for word in ORDERS],
+        "counted": [(word, sum(one.order == word for one in table.orders)) for word in ORDERS],
         "orders_folded": len(orders) > LONG,
-        "orders_on": list(dict.fromkeys(one["substitute"] for one in table["orders"])),
+        "orders_on": list(dict.fromkeys(one.substitute for one in table.orders)),
         "varied": _varied(table),
     }
 
 
-def _of_cell(cell: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _of_cell(cell: Cell) -> list[tuple[str, str]]:
     """Returns the remarks on a cell, each with its kind."""
-    found = [(text, "guess") for text in cell["guesses"]]
-    found += [(cell["substitute"], "substitute")] if cell["substitute"] else []
-    return found + ([(cell["note"], "note")] if cell["note"] else [])
+    found = [(text, "guess") for text in cell.guesses]
+    found += [(cell.substitute, "substitute")] if cell.substitute else []
+    return found + ([(cell.note, "note")] if cell.note else [])
 
 
-def _notes(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+def _notes(cells: Sequence[Cell]) -> list[tuple[str, str, str]]:
     """Returns the text, the mark and the kind of every remark. Remarks on all cells come first and
     have an empty mark. The others are in the order of the cells."""
     counts: dict[tuple[str, str], int] = {}
@@ -101,92 +97,88 @@ def _letters(number: int) -> str:
     return (_letters(more - 1) if more else "") + LETTERS[last]
 
 
-def _rows(cells: Sequence[Mapping[str, Any]], marks: Mapping[str, str]) -> list[dict[str, Any]]:
+def _rows(cells: Sequence[Cell], marks: Mapping[str, str]) -> list[View]:
     """Returns the rows of a table. A setting has a flag which says that it and all before it are
     the same as in the row above."""
     rows, above = [], None
     for cell in cells:
-        same = [above is not None and cell["setting"][: i + 1] == above[: i + 1] for i in range(len(cell["setting"]))]
+        same = [above is not None and cell.setting[: i + 1] == above[: i + 1] for i in range(len(cell.setting))]
         rows.append(
             {
                 "cell": cell,
-                "setting": list(zip(cell["setting"], same, strict=True)),
+                "setting": list(zip(cell.setting, same, strict=True)),
                 "marks": [marks[text] for text, _ in dict.fromkeys(_of_cell(cell)) if text in marks],
-                "seeds": seeds(cell) or ("1 seed" if cell["seeds"] else ""),
-                "hours": written.hours(cell["hours"]),
+                "seeds": seeds(cell) or ("1 seed" if cell.seeds else ""),
+                "hours": written.hours(cell.hours),
             }
         )
-        above = cell["setting"]
+        above = cell.setting
     return rows
 
 
-def seeds(cell: Mapping[str, Any]) -> str:
+def seeds(cell: Cell) -> str:
     """Returns what each seed of a cell gave, or how many gave the same word. Empty for less than
     two seeds."""
-    given = cell["seeds"]
+    given = cell.seeds
     if len(given) < 2:
         return ""
-    return f"all {len(given)} seeds" if set(given) == {cell["ours"]} and cell["ours"].isalpha() else ", ".join(given)
+    return f"all {len(given)} seeds" if set(given) == {cell.ours} and cell.ours.isalpha() else ", ".join(given)
 
 
-def runs(table: Mapping[str, Any]) -> str:
+def runs(table: Table) -> str:
     """Returns how many runs of a table are committed and what they cost, as a sentence. Empty if
     there are none."""
-    if not table["runs"]:
+    if not table.runs:
         return ""
-    cost = f"{written.hours(table['spent'])} of two cores of the reference machine"
-    return f"The committed runs ({table['runs']}, variations included) cost about {cost}."
+    cost = f"{written.hours(table.spent)} of two cores of the reference machine"
+    return f"The committed runs ({table.runs}, variations included) cost about {cost}."
 
 
-def _orders(orders: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the orders, with those of one place below each other. `again` says that the place is
-    the same as in the row above."""
-    places = list(dict.fromkeys(one["where"] for one in orders))
-    above, found = None, []
-    for one in sorted(orders, key=lambda order: places.index(order["where"])):
-        found.append({"given": one, "again": above is not None and one["where"] == above})
-        above = one["where"]
-    return found
+def _orders(orders: Sequence[Order]) -> list[tuple[Order, bool]]:
+    """Returns the orders, with those of one place below each other, and whether the place is the
+    same as in the row above."""
+    places = list(dict.fromkeys(one.where for one in orders))
+    found = sorted(orders, key=lambda order: places.index(order.where))
+    return [(one, i > 0 and one.where == found[i - 1].where) for i, one in enumerate(found)]
 
 
-def _varied(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _varied(table: Table) -> list[View]:
     """Returns every cell of which something was varied, with its setting and the readings that each
     variation gives. They are None for a variation of other cells."""
-    given = [{one["number"]: one["seeds"] for one in variation["cells"]} for variation in table["variations"]]
+    given = [{one.number: one.seeds for one in variation.cells} for variation in table.variations]
     return [
         {
             "cell": cell,
-            "setting": ", ".join(text for text in cell["setting"] if text),
-            "seeds": [of_cells.get(cell["number"]) for of_cells in given],
+            "setting": ", ".join(text for text in cell.setting if text),
+            "seeds": [of_cells.get(cell.number) for of_cells in given],
         }
-        for cell in table["cells"]
-        if any(cell["number"] in of_cells for of_cells in given)
+        for cell in table.cells
+        if any(cell.number in of_cells for of_cells in given)
     ]
 
 
-def _claim(line: Mapping[str, Any]) -> dict[str, Any]:
+def _claim(line: Theory) -> View:
     """Returns a line of theory, with what was expected of it in words."""
-    expected, allowed = f"{line['expected']:.4g}", f"{line['allowed']:.2g}"
-    wanted = f"at most {expected}" if line["kind"] == "bound" else written.plus_minus(expected, allowed)
-    low, high = line["low"], line["high"]
+    expected, allowed = f"{line.expected:.4g}", f"{line.allowed:.2g}"
+    wanted = f"at most {expected}" if line.kind == "bound" else written.plus_minus(expected, allowed)
+    low, high = line.low, line.high
     between = "" if low is None or high is None or low == high else f"{low:.4g} to {high:.4g}"
     return {"given": line, "wanted": wanted, "between": between}
 
 
-def _figure(ident: str, curves: Mapping[str, Any]) -> dict[str, Any]:
+def _figure(ident: str, figure: Figure) -> View:
     """Returns the picture of a figure, with what its legend says."""
-    given = curves["data"]
-    axis = {"name": given["axis"], "title": given["axis_title"], "unit": given["unit"]}
-    lines = [line | {"mean": line["middle"]} for line in given["lines"]]
-    drawn = [chart.series(line["row"], chart.look_of(i), line) for i, line in enumerate(lines) if line["at"]]
+    given, axis = figure.data, AXES[figure.data.axis]
+    shown = [(chart.look_of(i), line) for i, line in enumerate(given.lines) if line.at]
+    drawn = [chart.series(line.row, look, line.at, line.middle, line.low, line.high) for look, line in shown]
     end = max((line.at[-1] for line in drawn), default=0.0)
     return {
-        "title": curves["name"],
-        "about": curves["about"],
+        "title": figure.name,
+        "about": figure.about,
         "axis": axis,
         "ident": ident,
-        "svg": Markup(chart.draw(drawn, chart.Picture(ident, curves["name"], given["targets"], axis))),
+        "svg": Markup(chart.draw(drawn, chart.Picture(ident, figure.name, given.targets, axis))),
         "lines": [(line, line.at[-1] < end, True, line.mean[-1]) for line in drawn],
-        "bands": bands(line["band"] for line in given["lines"] if line["at"]),
-        "undrawn": [line["row"] for line in given["lines"] if not line["at"]],
+        "bands": bands(line.band for _, line in shown),
+        "undrawn": [line.row for line in given.lines if not line.at],
     }

@@ -6,45 +6,51 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from markupsafe import Markup
 
-from fedbench.leaderboard.pages.frame import Site
+from fedbench.documents.paper import KINDS, ORDERS, Kept, Kind, Paper, Table, Verdict
+from fedbench.documents.suite import Entrant
+from fedbench.leaderboard.pages.frame import Site, View
 from fedbench.leaderboard.pictures.shares import shares
 from fedbench.leaderboard.standings import listed
-from fedbench.leaderboard.verdicts import KINDS, MEASURED, ORDERS
+from fedbench.leaderboard.verdicts import MEASURED, OF_KIND
 
 RULES: Mapping[str, float] = {"version": 2, "low": 0.85, "high": 1.18, "points": 1.5, "fewest": 3, "factor": 1.2, "limit": 2}
 """The numbers of `fedbench.papers.rules`, by which the documents were made, for the words of the
 page. A test compares them."""
-ORDERED = (("Orders of two measured results", "orders"), ("Orders read off what stands in", "stand_in_orders"))
-"""The names of the orders of a paper, and their keys."""
+W = TypeVar("W", bound=str)
+
+
+def ordered(paper: Paper) -> tuple[tuple[str, Mapping[Kept, int]], ...]:
+    """Returns the counts of a paper's orders, each with a name."""
+    return ("Orders of two measured results", paper.orders), ("Orders read off what stands in", paper.stand_in_orders)
 
 
 def index(site: Site) -> str:
     """Returns the page of all papers, with the rules of the verdicts."""
-    of_kinds = [(name, words, [paper["counts"].get(kind, {}) for paper in site.papers]) for kind, (name, words) in KINDS.items()]
-    of_orders = [(name, ORDERS, [paper[key] for paper in site.papers]) for name, key in ORDERED]
-    whole = {kind: _sum(counts) for kind, (_, _, counts) in zip(KINDS, of_kinds, strict=True)}
+    counts = {kind: [paper.counts.get(kind, {}) for paper in site.papers] for kind in KINDS}
+    tables = [_by_paper(site, KINDS["runs"], OF_KIND["runs"], counts["runs"])]
+    tables += [_by_paper(site, one[0][0], ORDERS, [of for _, of in one]) for one in zip(*map(ordered, site.papers), strict=True)]
     return site.page(
         "papers.html",
         "papers.html",
         papers=site.papers,
-        tables=sum(len(paper["tables"]) for paper in site.papers),
-        kinds=kinds(whole),
-        by_paper=[found for one in (of_kinds[0], *of_orders) if (found := _by_paper(site, *one))["rows"]],
-        stand_in=stand_in(sum(paper["stand_ins"] for paper in site.papers)),
+        tables=sum(len(paper.tables) for paper in site.papers),
+        kinds=kinds({kind: _sum(several) for kind, several in counts.items()}),
+        by_paper=[one for one in tables if one["rows"]],
+        stand_in=stand_in(sum(paper.stand_ins for paper in site.papers)),
         rules=RULES,
     )
 
 
-def _sum(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+def _sum(counts: Sequence[Mapping[W, int]]) -> dict[W, int]:
     """Returns how often each word occurs in all of some counts."""
-    return dict(sum(map(Counter, counts), Counter[str]()))
+    return dict(sum(map(Counter, counts), Counter[W]()))
 
 
-def _by_paper(site: Site, name: str, words: Sequence[str], counts: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+def _by_paper(site: Site, name: str, words: Sequence[W], counts: Sequence[Mapping[W, int]]) -> View:
     """Returns a table of counts with a row for each paper that has any. Its columns are the words
     that occur, and for measured results also those that could have."""
     whole = _sum(counts)
@@ -68,29 +74,29 @@ class Counted:
         sentence: the counts in words.
     """
 
-    kind: str
+    kind: Kind
     name: str
-    counts: Mapping[str, int]
+    counts: Mapping[Verdict, int]
     printed: int
     measured: int
     bar: Markup
     sentence: str
 
 
-def kinds(counts: Mapping[str, Mapping[str, int]]) -> list[Counted]:
+def kinds(counts: Mapping[Kind, Mapping[Verdict, int]]) -> list[Counted]:
     """Returns the counts of the kinds that have numbers. They stand side by side and are never
     added up."""
     found = []
-    for kind, (name, words) in KINDS.items():
+    for kind, name in KINDS.items():
         known = counts.get(kind, {})
         measured = sum(known.get(word, 0) for word in MEASURED)
-        mine: dict[str, int] = {word: known.get(word, 0) for word in words if known.get(word) or (measured and word in MEASURED)}
+        mine = {word: known.get(word, 0) for word in OF_KIND[kind] if known.get(word) or (measured and word in MEASURED)}
         printed, bar = sum(mine.values()), shares(mine) if kind == "runs" else Markup()
         found.append(Counted(kind, name, mine, printed, measured, bar, _sentence(kind, mine, printed, measured)))
     return [one for one in found if one.printed]
 
 
-def _sentence(kind: str, counts: Mapping[str, int], printed: int, measured: int) -> str:
+def _sentence(kind: Kind, counts: Mapping[Verdict, int], printed: int, measured: int) -> str:
     """Returns the counts of a kind in words."""
     if kind == "configuration":
         return _of(printed, "printed constant", counts, " of configuration")
@@ -102,7 +108,7 @@ def _sentence(kind: str, counts: Mapping[str, int], printed: int, measured: int)
     return f"{measured} of {_count(printed, 'printed result')} {_was(measured)} measured again: {told}."
 
 
-def _of(whole: int, noun: str, counts: Mapping[str, int], more: str = "") -> str:
+def _of(whole: int, noun: str, counts: Mapping[W, int], more: str = "") -> str:
     """Returns `All 20 printed rates agree.`, or `Of 20 printed rates, 3 agree and 17 are not
     run.`"""
     told = _told(counts)
@@ -123,17 +129,20 @@ VERBS = {"agrees": ("agrees", "agree"), "differs": ("differs", "differ")}
 """The verdicts that are verbs. The others stand behind `is` and `are`."""
 
 
-def _told(counts: Mapping[str, int]) -> str:
+def _told(counts: Mapping[W, int]) -> str:
     """Returns counts as `3 are close, 1 agrees and 2 are not run`."""
     forms = {word: VERBS.get(word, (f"is {word}", f"are {word}"))[count != 1] for word, count in counts.items() if count}
     return listed([f"{counts[word]} {form}" for word, form in forms.items()])
 
 
-def summary(paper: Mapping[str, Any]) -> str:
+def summary(paper: Paper) -> str:
     """Returns what a paper claims, what of it was made again, and what came out."""
-    found = [paper["claim"], *(one.sentence for one in kinds(paper["counts"]))]
-    for key, what in (("orders", "two measured results"), ("stand_in_orders", "results on data that stand in for the paper’s")):
-        counts = {word: paper[key][word] for word in ORDERS if paper[key].get(word)}
+    found = [paper.claim, *(one.sentence for one in kinds(paper.counts))]
+    for orders, what in (
+        (paper.orders, "two measured results"),
+        (paper.stand_in_orders, "results on data that stand in for the paper’s"),
+    ):
+        counts = {word: orders[word] for word in ORDERS if orders.get(word)}
         if counts:
             found.append(_of(sum(counts.values()), "order", counts, f" of {what}"))
     return " ".join(filter(None, found))
@@ -149,27 +158,27 @@ def stand_in(cells: int) -> str:
     return f"{of}; only orders are read off {'it' if one else 'them'}."
 
 
-def count(paper: Mapping[str, Any]) -> int:
+def count(paper: Paper) -> int:
     """Returns how many printed numbers a paper has."""
-    return sum(len(table["cells"]) for table in paper["tables"])
+    return sum(len(table.cells) for table in paper.tables)
 
 
-def using(site: Site, label: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+def using(site: Site, label: str, given: Entrant) -> list[View]:
     """Returns the papers that an algorithm is from, or whose tables name it. They are {paper,
     tables}, where `tables` are the names of the tables that name the algorithm."""
     name = label.partition("[")[0]
-    keys = {source.get("key") for source in given["facts"]["sources"]} if given["facts"] else set()
+    keys = {source.key for source in given.facts.sources} if given.facts else set()
     found = []
     for paper in site.papers:
-        tables = [table["name"] for table in paper["tables"] if name in _algorithms(table)]
-        if tables or paper["key"] in keys:
+        tables = [table.name for table in paper.tables if name in _algorithms(table)]
+        if tables or paper.key in keys:
             found.append({"paper": paper, "tables": tables})
     return found
 
 
-def _algorithms(table: Mapping[str, Any]) -> set[str]:
+def _algorithms(table: Table) -> set[str]:
     """Returns the algorithms of a table's cells, with the names that the registry has for them."""
-    if "algorithm" not in table["columns"]:
+    if "algorithm" not in table.columns:
         return set()
-    place = table["columns"].index("algorithm")
-    return {cell["setting"][place].lower().replace("-", "_") for cell in table["cells"]}
+    place = table.columns.index("algorithm")
+    return {cell.setting[place].lower().replace("-", "_") for cell in table.cells}

@@ -7,19 +7,19 @@ import html
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from markupsafe import Markup, escape
 
 from fedbench import written
 from fedbench.analysis.axes import AXES, Axis
+from fedbench.documents.parts import Kind
+from fedbench.documents.section import Row, Section
+from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.cells import cells, columns, loses_jobs
-from fedbench.leaderboard.document import TITLES, board_at, rows_at
-from fedbench.leaderboard.pages.frame import Site, inline
+from fedbench.leaderboard.cells import cells, columns
+from fedbench.leaderboard.pages.frame import Site, View, inline
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.labels import label_map
-from fedbench.leaderboard.sections import axis_of
 from fedbench.leaderboard.systems import boards
 
 BANDS = {
@@ -34,22 +34,22 @@ BOLD = 8
 click."""
 
 
-def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) -> str:
+def render(site: Site, document: Document, point: Point) -> str:
     """Returns the page of a point of a document."""
-    address = site.places.scenario(document["name"], point["name"])
-    names = [one["name"] for one in document["points"]]
-    i = names.index(point["name"])
+    address = site.places.scenario(document.name, point.name)
+    names = [one.name for one in document.points]
+    i = names.index(point.name)
     return site.page(
         "scenario.html",
         address,
         document=document,
         point=point,
-        told=named_in(site, point["sentence"]),
+        told=named_in(site, point.sentence),
         before=names[i - 1] if i else None,
         after=names[i + 1] if i + 1 < len(names) else None,
-        parts=parts(site, document, point["name"]),
-        labels=label_map(found) if (found := document["labels"].get(point["name"])) else "",
-        **remarks([row for kind in document["kinds"] for row in rows_at(document, kind, point["name"])]),
+        parts=parts(site, document, point.name),
+        labels=label_map(found) if (found := document.labels.get(point.name)) else "",
+        **remarks([row for kind in document.kinds for row in document.rows(kind, point.name)]),
     )
 
 
@@ -64,93 +64,84 @@ def named_in(site: Site, text: str) -> Markup:
     return Markup(re.sub("<code>([^<]*)</code>", with_name, inline(text)))
 
 
-def remarks(rows: Sequence[Mapping[str, Any]]) -> dict[str, bool]:
+def remarks(rows: Sequence[Row]) -> dict[str, bool]:
     """Returns what a page has to explain, because of its rows."""
-    return {"flattered": any(row["flattered"] for row in rows), "losses": any(loses_jobs(row) for row in rows)}
+    return {"flattered": any(row.flattered for row in rows), "losses": any(row.loses_jobs for row in rows)}
 
 
-def parts(site: Site, document: Mapping[str, Any], point: str) -> list[dict[str, Any]]:
+def parts(site: Site, document: Document, point: str) -> list[View]:
     """Returns what the template needs of every kind of row at a point. The first kind is open, and
     the others are folded."""
-    kinds = {kind: _ordered(document, point, kind) for kind in document["kinds"] if point in document["sections"][kind]}
-    labels = dict.fromkeys(row["label"] for rows in kinds.values() for row in rows)
+    kinds = {kind: _ordered(document, point, kind) for kind in document.kinds if point in document.sections[kind]}
+    labels = dict.fromkeys(row.label for rows in kinds.values() for row in rows)
     looks = {label: chart.look_of(i) for i, label in enumerate(labels)}
     return [_part(site, document, point, kind, rows, looks) for kind, rows in kinds.items()]
 
 
-def _ordered(document: Mapping[str, Any], point: str, kind: str) -> list[Mapping[str, Any]]:
+def _ordered(document: Document, point: str, kind: Kind) -> list[Row]:
     """Returns the rows with the smallest ratios to the best first, and references last. The first
     rows are drawn in colours of their own."""
-    board = board_at(document, kind, point)
-    place = {
-        label: (one["regret"][0] if one["against"] and one["regret"] else 1.0, i) for i, (label, one) in enumerate(board.items())
-    }
+    board = document.board(kind, point)
+    place = {label: (one.ratio.value if one.ratio else 1.0, i) for i, (label, one) in enumerate(board.items())}
     return sorted(
-        rows_at(document, kind, point),
-        key=lambda row: (bool(row["algorithm"].get("reference")), place.get(row["label"], (math.inf, 0)) if board else ()),
+        document.rows(kind, point),
+        key=lambda row: (row.algorithm.reference, place.get(row.label, (math.inf, 0)) if board else ()),
     )
 
 
 def _part(
     site: Site,
-    document: Mapping[str, Any],
+    document: Document,
     point: str,
-    kind: str,
-    rows: Sequence[Mapping[str, Any]],
+    kind: Kind,
+    rows: Sequence[Row],
     looks: Mapping[str, chart.Look],
-) -> dict[str, Any]:
-    scenario, axis = document["sections"][kind][point], document["axis"]
-    board = board_at(document, kind, point)
+) -> View:
+    scenario, axis = document.sections[kind][point], document.axis
+    board = document.board(kind, point)
     order = {label: place for place, label in enumerate(board)}
-    by_cost = sorted(rows, key=lambda row: order.get(row["label"], len(order)) if board else 0)
+    by_cost = sorted(rows, key=lambda row: order.get(row.label, len(order)) if board else 0)
     figures = [
         _figure(f"chart-{kind}-{one.name}", scenario, rows, looks, one, axis)
-        for one in AXES.values()
-        if all(one.name in row["curves"] for row in rows) and (kind == document["kinds"][0] or one.name == axis["name"])
+        for one in sorted(AXES.values(), key=lambda one: one.name != axis.name)
+        if all(one.name in row.curves for row in rows) and (kind == document.kinds[0] or one.name == axis.name)
     ]
-    figures.sort(key=lambda figure: figure["axis"]["name"] != axis["name"])
     return {
         "kind": kind,
         "title": TITLES[kind],
-        "is_folded": kind != document["kinds"][0],
-        "compared_at": written.place(at, axis["unit"]) if (at := scenario["horizon"]["at"]) is not None else "",
+        "is_folded": kind != document.kinds[0],
+        "compared_at": written.place(at, axis.unit) if (at := scenario.horizon.at) is not None else "",
         "given": scenario,
         "facts": _facts(scenario, axis),
         "boards": boards(document, kind, point),
-        "pages": {row["label"]: site.places.record(document["name"], point, row["label"], kind) for row in rows},
-        "off_board": [(row["label"], row["off_board"]) for row in rows if row["off_board"]],
+        "pages": {row.label: site.places.record(document.name, point, row.label, kind) for row in rows},
+        "off_board": [(row.label, row.off_board) for row in rows if row.off_board],
         "columns": columns(scenario, axis, has_board=bool(board)),
         "sorted_by": 1,
         "figures": [figure for figure in figures if figure["lines"]],
-        "rows": [
-            {
-                "given": row,
-                "cells": cells(row, axis, board.get(row["label"]), has_board=bool(board)),
-            }
-            for row in by_cost
-        ],
-        "flattered": [row["label"] for row in by_cost if row["flattered"]],
+        "rows": [(row, cells(row, axis, board.get(row.label), has_board=bool(board))) for row in by_cost],
+        "flattered": [row.label for row in by_cost if row.flattered],
         "early": [note for row in by_cost for note in _early(row)],
-        "undrawn": [row["label"] for row in by_cost if not row["curves"][axis["name"]]["at"]],
+        "undrawn": [row.label for row in by_cost if not row.curves[axis.name].at],
     }
 
 
 def _figure(
     ident: str,
-    scenario: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
+    scenario: Section,
+    rows: Sequence[Row],
     looks: Mapping[str, chart.Look],
-    on: Axis,
-    compared_on: Mapping[str, str],
-) -> dict[str, Any]:
+    axis: Axis,
+    compared_on: Axis,
+) -> View:
     """Returns the picture of all rows against one axis. If accuracies are compared on this axis, a
     mark shows where, and the picture is cut to where something happens."""
-    lines = [chart.series(row["label"], looks[row["label"]], row["curves"][on.name]) for row in rows]
+    lines = [chart.series(row.label, looks[row.label], *row.curves[axis.name].columns) for row in rows]
     drawn = [line for line in lines if line.at]
     end = max((line.at[-1] for line in drawn), default=0.0)
-    title = f"{scenario['full_name']}: test accuracy against {on.words}"
-    axis, is_compared = axis_of(on), on.name == compared_on["name"]
-    horizon = scenario["horizon"]["at"] if is_compared else None
+    title = f"{scenario.full_name}: test accuracy against {axis.words}"
+    is_compared = axis.name == compared_on.name
+    horizon = scenario.horizon.at if is_compared else None
     until = last_reached(rows, scenario, end) if is_compared else None
     bold = frozenset(line.name for line in drawn[:BOLD])
     keys = [(line, line.at[-1] < end, line.name in bold, line.mean[-1]) for line in drawn]
@@ -159,12 +150,12 @@ def _figure(
         "ident": ident,
         "svg": Markup(chart.draw(drawn, chart.framed(scenario, title, ident, axis, horizon, until), bold)),
         "lines": keys,
-        "bands": bands(row["curves"][on.name]["band"] for row in rows),
+        "bands": bands(row.curves[axis.name].band for row in rows),
         "cut": cut(until, end, axis, horizon),
     }
 
 
-def cut(until: float | None, end: float, axis: Mapping[str, str], horizon: float | None) -> str:
+def cut(until: float | None, end: float, axis: Axis, horizon: float | None) -> str:
     """Returns in words where a picture ends, if that is before the end of the runs."""
     if until is None:
         return ""
@@ -173,20 +164,20 @@ def cut(until: float | None, end: float, axis: Mapping[str, str], horizon: float
         if horizon and f"{until:.3g}" == f"{horizon:.3g}"
         else "a little after the last run reached its last target"
     )
-    return f"The picture ends at {written.place(until, axis['unit'])}, {why}; the runs go on until {written.place(end, axis['unit'])}."
+    return f"The picture ends at {written.place(until, axis.unit)}, {why}; the runs go on until {written.place(end, axis.unit)}."
 
 
-def last_reached(rows: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any], end: float) -> float | None:
+def last_reached(rows: Sequence[Row], scenario: Section, end: float) -> float | None:
     """Returns a place a little after the last run of some rows reached its last target. If one
     missed a target, it is not before accuracies are compared. None if there is no such place before
     the end of the runs."""
-    targets = [one for row in rows if not row["algorithm"].get("reference") for one in row["to_target"]]
-    reached = [place for one in targets for place in one["reached"] if place is not None]
+    targets = [one for row in rows if not row.algorithm.reference for one in row.to_target]
+    reached = [place for one in targets for place in one.reached if place is not None]
     if not reached:
         return None
     last = AFTER * max(reached)
-    if not all(one["hits"] == one["total"] for one in targets):
-        last = max(last, scenario["horizon"]["at"] or end)
+    if not all(one.hits == one.total for one in targets):
+        last = max(last, scenario.horizon.at or end)
     return float(f"{last:.3g}") if last < end / AFTER else None
 
 
@@ -195,17 +186,17 @@ def bands(kinds: Iterable[str]) -> str:
     return "; ".join(BANDS[kind] for kind in sorted(set(kinds), reverse=True))
 
 
-def _facts(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> list[tuple[str, str]]:
-    counts = sorted({len(row["seeds"]) for row in scenario["rows"]})
+def _facts(scenario: Section, axis: Axis) -> list[tuple[str, str]]:
+    counts = sorted({len(row.seeds) for row in scenario.rows})
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    task = " · ".join(str(part) for part in (scenario["task"]["name"], scenario["task"].get("model")) if part)
-    clients = written.NONE if scenario["clients"] is None else f"{scenario['clients']:,}"
-    facts = [("Task", task), ("Clients", clients), ("Budget", formats.budget(scenario))]
-    facts += [("Targets", formats.targets(scenario)), ("Seeds per row", seeds)]
-    return [*facts, ("Accuracy is compared at", formats.horizon(scenario, axis))]
+    task = " · ".join(filter(None, (scenario.task.name, scenario.task.model)))
+    clients = written.NONE if scenario.clients is None else f"{scenario.clients:,}"
+    facts = [("Task", task), ("Clients", clients), ("Budget", formats.budget(scenario.budget))]
+    facts += [("Targets", formats.targets(scenario.targets)), ("Seeds per row", seeds)]
+    return [*facts, ("Accuracy is compared at", formats.horizon(scenario.horizon, axis))]
 
 
-def _early(row: Mapping[str, Any]) -> list[str]:
+def _early(row: Row) -> list[str]:
     """Returns the seeds that did not finish, since a mean curve stops with them."""
-    broken = [run for run in row["runs"] if run["outcome"]["state"] != "finished"]
-    return [f"{row['label']}: seed {run['seed']} {run['outcome']['state']}" for run in broken]
+    broken = [run for run in row.runs if run.outcome.state != "finished"]
+    return [f"{row.label}: seed {run.seed} {run.outcome.state}" for run in broken]

@@ -7,11 +7,6 @@ from fedbench.leaderboard.pages.frame import Site
 
 
 def render(site: Site) -> str:
-    """Returns the page, with the newest submission first.
-
-    A submission is {name, title, authors, date, suite, validity, reason, document, rows, points}.
-    `document` names the document that has its rows. It is None if there are no rows, such as for a
-    retracted submission.
-    """
-    newest = sorted(site.submissions, key=lambda one: (one["date"], one["name"]), reverse=True)
+    """Returns the page, with the newest submission first."""
+    newest = sorted(site.beside.submissions, key=lambda one: (one.date, one.name), reverse=True)
     return site.page("submissions.html", "submissions.html", submissions=newest)

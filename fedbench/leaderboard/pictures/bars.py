@@ -4,30 +4,28 @@ that they can be compared."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from markupsafe import Markup
+
+from fedbench import written
+from fedbench.written import Ratio
 
 WIDTH, HEIGHT = 96, 10
 LOW, HIGH = 0.5, 8.0
 """The ends of the scale. What is beyond is drawn at the end."""
 
 
-def bar(row: Mapping[str, Any]) -> Markup:
-    """Returns the picture of a row of a board.
+def bar(regret: Ratio | None) -> Markup:
+    """Returns the picture of a regret, which is empty without one.
 
     A tick is at 1, a dot at the regret, and a line over its 95 % interval, which goes to the end
-    where the end is not known. The dot is hollow if the regret is a lower bound. The picture is
-    empty if the row is compared with no other.
+    where the end is not known. The dot is hollow if the regret is a lower bound.
     """
-    if row["regret"] is None or not row["against"]:
+    if regret is None:
         return Markup("")
-    value, low, high = row["regret"]
-    is_known = low > 0 or high is not None
-    ends = (low or LOW, high or HIGH) if is_known else (value, value)
-    one, left, middle, right = (_x(place) for place in (1.0, ends[0], value, ends[1]))
-    name = "dot hollow" if is_known and high is None else "dot"
+    ends = (regret.low, regret.high) if regret.is_known else (regret.value, regret.value)
+    one, left, middle, right = (_x(place) for place in (1.0, ends[0], regret.value, ends[1]))
+    name = "dot hollow" if regret.sign == written.AT_LEAST else "dot"
     return Markup(
         f'<svg class="bar" width="{WIDTH}" height="{HEIGHT}" aria-hidden="true"><path class="rule" d="M4 5H{WIDTH - 4}"/>'
         f'<path class="axis" d="M{one} 0V{HEIGHT}"/><path class="range" d="M{left} 5H{right}"/>'

@@ -9,13 +9,14 @@ values from the lines. Colours are classes s0, s1, .. of the style sheet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from fedbench import written
+from fedbench.analysis.axes import Axis
+from fedbench.documents.section import Section
 from fedbench.leaderboard.pictures.scales import LogScale, Scale, place_scale, value_scale
 
 HEIGHT = 340  # CSS pixels, also in style.css
@@ -54,22 +55,13 @@ class Series:
     high: Sequence[float]
 
 
-def series(name: str, drawn_as: Look, curve: Mapping[str, Any]) -> Series:
-    """Returns the series of a document's curve. A very long curve keeps every k-th point and the
-    last one."""
-    keep = kept(len(curve["at"]), MOST_POINTS)
-    low, high = bounds(curve)
-    return Series(name, drawn_as, *([column[i] for i in keep] for column in (curve["at"], curve["mean"], low, high)))
-
-
-def bounds(curve: Mapping[str, Any]) -> tuple[Sequence[float], Sequence[float]]:
-    """Returns the lower and the upper ends of a curve's band, from its half width if it has one. A
-    curve without a band is its own."""
-    mean, half = curve["mean"], curve.get("half")
-    if half:
-        pairs = list(zip(mean, half, strict=True))
-        return [value - wide for value, wide in pairs], [value + wide for value, wide in pairs]
-    return curve.get("low") or mean, curve.get("high") or mean
+def series(
+    name: str, look: Look, at: Sequence[float], mean: Sequence[float], low: Sequence[float], high: Sequence[float]
+) -> Series:
+    """Returns the series of some columns. A very long one keeps every k-th point and the last
+    one."""
+    keep = kept(len(at), MOST_POINTS)
+    return Series(name, look, *([column[i] for i in keep] for column in (at, mean, low, high)))
 
 
 def kept(length: int, most: int) -> list[int]:
@@ -95,22 +87,22 @@ class Picture:
     ident: str
     title: str
     targets: Sequence[float]
-    axis: Mapping[str, str]
+    axis: Axis
     horizon: float | None = None
     until: float | None = None
 
 
 def framed(
-    scenario: Mapping[str, Any],
+    scenario: Section,
     title: str,
     ident: str,
-    axis: Mapping[str, str],
+    axis: Axis,
     horizon: float | None = None,
     until: float | None = None,
 ) -> Picture:
     """Returns what is around the lines of a scenario. Only its targets in test accuracy are
     shown."""
-    goals = [one["value"] for one in scenario["targets"] if one["metric"] == "test_accuracy"]
+    goals = [one.value for one in scenario.targets if one.metric == "test_accuracy"]
     return Picture(ident, title, goals, axis, horizon, until)
 
 
@@ -131,7 +123,7 @@ def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None
     x = place_scale([(line.at, line.mean) for line in drawn], picture.until)
     shown = [value for line in drawn for place, value in zip(line.at, line.mean, strict=True) if place <= x.high]
     y = value_scale(shown, picture.targets)
-    ident, unit, is_read = picture.ident, picture.axis["unit"], bold is not None or len(drawn) > 1
+    ident, unit, is_read = picture.ident, picture.axis.unit, bold is not None or len(drawn) > 1
     parts = [
         f'<svg class="chart" id="{ident}" width="100%" height="{HEIGHT}" role="img" '
         f"aria-label={quoteattr(f'{picture.title}. {_description(drawn, picture)}')}"
@@ -157,9 +149,9 @@ def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None
 
 
 def _description(lines: Sequence[Series], picture: Picture) -> str:
-    ends = "; ".join(f"{line.name}: {line.mean[-1]:.3f} at {written.amount(line.at[-1], picture.axis['unit'])}" for line in lines)
+    ends = "; ".join(f"{line.name}: {line.mean[-1]:.3f} at {written.amount(line.at[-1], picture.axis.unit)}" for line in lines)
     if len(lines) == 1:
-        return f"At the end: {lines[0].mean[-1]:.3f} at {written.amount(lines[0].at[-1], picture.axis['unit'])}."
+        return f"At the end: {lines[0].mean[-1]:.3f} at {written.amount(lines[0].at[-1], picture.axis.unit)}."
     goals = ", ".join(f"{value:g}" for value in picture.targets)
     return f"Mean test accuracy at the end of the runs. {ends}." + (f" Target: {goals}." if goals else "")
 
@@ -170,14 +162,14 @@ def _grid(x: LogScale, y: Scale) -> str:
     return f'<path class="rule" d="{across}{down}"/>'
 
 
-def _names(x: LogScale, y: Scale, axis: Mapping[str, str]) -> list[str]:
+def _names(x: LogScale, y: Scale, axis: Axis) -> list[str]:
     """Returns the numbers at the ticks, and what they are."""
     values = "".join(f'<text y="{_y(y, value)}">{y.label(value)}</text>' for value in y.ticks)
-    places = "".join(f'<text x="{100 * x.share(value):.4g}%">{written.tick(value, axis["unit"])}</text>' for value in x.ticks)
+    places = "".join(f'<text x="{100 * x.share(value):.4g}%">{written.tick(value, axis.unit)}</text>' for value in x.ticks)
     return [
         f'<g class="values">{values}</g><g class="places">{places}</g>',
         f'<line class="axis" x2="100%" y1="{HEIGHT}" y2="{HEIGHT}"/>',
-        f'<text class="name" x="50%" y="{HEIGHT + 40}">{escape(axis["title"])}, logarithmic</text>'
+        f'<text class="name" x="50%" y="{HEIGHT + 40}">{escape(axis.title)}, logarithmic</text>'
         f'<text class="name upright">test accuracy</text>',
     ]
 

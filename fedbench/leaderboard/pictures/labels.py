@@ -4,11 +4,9 @@ examples."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from markupsafe import Markup
 
+from fedbench.documents.pictures import Labels
 from fedbench.leaderboard.pictures import image
 
 SHADES = (0.02, 0.1, 0.25, 0.5, 0.75)
@@ -17,9 +15,9 @@ WIDTH, ROW = 760, 16
 LEFT, TOP, BOTTOM = 60, 4, 34
 
 
-def label_map(found: Mapping[str, Any]) -> Markup:
+def label_map(found: Labels) -> Markup:
     """Returns the picture of a label map."""
-    counts = found["counts"]
+    counts = found.counts
     classes = len(counts[0])
     wide, height = (WIDTH - LEFT) / len(counts), TOP + ROW * classes + BOTTOM
     cells: list[list[str]] = [[] for _ in SHADES]
@@ -38,7 +36,7 @@ def label_map(found: Mapping[str, Any]) -> Markup:
     kinds = sum(sum(count > 0 for count in of_client) for of_client in counts) / len(counts)
     told = f"{len(counts)} clients with {held[0]} to {held[-1]} examples, of {kinds:.1f} of {classes} classes on average"
     ends = (
-        f'<text x="{LEFT}" y="{height - 16}">fastest client, {found["step_seconds"][0]:.3g} s a step</text>'
-        f'<text x="{WIDTH}" y="{height - 16}" text-anchor="end">slowest, {found["step_seconds"][-1]:.3g} s</text>'
+        f'<text x="{LEFT}" y="{height - 16}">fastest client, {found.step_seconds[0]:.3g} s a step</text>'
+        f'<text x="{WIDTH}" y="{height - 16}" text-anchor="end">slowest, {found.step_seconds[-1]:.3g} s</text>'
     )
     return image("map", (WIDTH, height), told, f"{shown}{names}{ends}")

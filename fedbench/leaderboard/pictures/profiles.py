@@ -4,9 +4,10 @@ small picture, with the others in grey behind it."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from fedbench.documents.parts import Kind
+from fedbench.documents.suite import Profiles
 from fedbench.leaderboard.pictures import Small, image
 
 WIDTH, HEIGHT = 168, 96
@@ -15,10 +16,10 @@ TICKS = (0.5, 1, 2, 4, 8, 16, 32)
 CONTEXT = "profiles-context"
 
 
-def pictures(profiles: Mapping[str, Any], kind: str, labels: Sequence[str]) -> list[Small]:
+def pictures(profiles: Profiles, kind: Kind, labels: Sequence[str]) -> list[Small]:
     """Returns a picture for each of the labels that has a profile, and none if there are no
     reference times. The first picture defines the grey lines of all, which the others show too."""
-    factors, shares = profiles["factors"], profiles["shares"][kind]
+    factors, shares = profiles.factors, profiles.shares[kind]
     known = [label for label in labels if label in shares]
     if not factors or not known:
         return []

@@ -7,19 +7,20 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from fedbench.leaderboard.verdicts import TONES, WORDS
+from fedbench.documents.paper import VERDICTS, Verdict
+from fedbench.leaderboard.verdicts import TONES
 
 HEIGHT = 12
 
 
-def shares(counts: Mapping[str, int]) -> Markup:
+def shares(counts: Mapping[Verdict, int]) -> Markup:
     """Returns the bar of some counts in the order of the verdicts. It is as wide as the page lets
     it be, and empty without numbers."""
     whole = sum(counts.values())
     if not whole:
         return Markup()
     parts, at = [], 0.0
-    for word in WORDS:
+    for word in VERDICTS:
         wide = 100 * counts.get(word, 0) / whole
         if wide:
             kind = f"share-{word.replace(' ', '-')}"

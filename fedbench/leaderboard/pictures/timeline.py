@@ -4,36 +4,36 @@ updates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from fedbench import written
+from fedbench.documents.pictures import Timeline
 from fedbench.leaderboard.pictures import image
 
 WIDTH, ROW = 760, 18
 LEFT, TOP, BOTTOM = 84, 4, 48
 
 
-def timeline(found: Mapping[str, Any]) -> Markup:
+def timeline(found: Timeline) -> Markup:
     """Returns the picture of a timeline, which is empty if it has no job."""
-    jobs, end = found["jobs"], found["end_seconds"]
-    if not jobs["client"] or end <= 0:
+    jobs, end = found.jobs, found.end_seconds
+    if not jobs.client or end <= 0:
         return Markup("")
-    line = {client: TOP + ROW * i for i, client in enumerate(found["clients"])}
+    line = {client: TOP + ROW * i for i, client in enumerate(found.clients)}
     bottom = TOP + ROW * len(line)
     parts = [
         f'<text x="{LEFT - 6}" y="{y + ROW / 2:g}" dy=".32em" text-anchor="end">client {client}</text>'
         for client, y in line.items()
     ]
     parts.append(f'<path class="rule" d="{"".join(f"M{LEFT} {y + ROW / 2:g}H{WIDTH}" for y in line.values())}"/>')
-    away = found["absences"]
+    away = found.absences
     bars: dict[tuple[int, str], list[str]] = {}
-    for client, begin, until in zip(away["client"], away["begin"], away["end"], strict=True):
+    for client, begin, until in zip(away.client, away.begin, away.end, strict=True):
         bars.setdefault((client, "away"), []).append(_bar(begin, until, line[client], end))
     stale: dict[tuple[int, str], list[int]] = {}
-    columns = zip(*(jobs[name] for name in ("client", "begin", "end", "fate", "staleness")), strict=True)
+    columns = zip(jobs.client, jobs.begin, jobs.end, jobs.fate, jobs.staleness, strict=True)
     for client, begin, until, fate, staleness in columns:
         bars.setdefault((client, fate), []).append(_bar(begin, until, line[client], end))
         if staleness is not None:
@@ -42,7 +42,7 @@ def timeline(found: Mapping[str, Any]) -> Markup:
         f'<path class="{fate}" d="{"".join(drawn)}"><title>{_told(client, fate, len(drawn), stale.get((client, fate), []))}</title></path>'
         for (client, fate), drawn in bars.items()
     ]
-    pixels = dict.fromkeys(round(_x(second, end)) for second in found["updates"] if second <= end)
+    pixels = dict.fromkeys(round(_x(second, end)) for second in found.updates if second <= end)
     marks = "".join(f"M{column} {bottom + 4}v8" for column in pixels)
     parts.append(f'<path class="updates" d="{marks}"/>')
     parts.append(f'<text x="{LEFT - 6}" y="{bottom + 8}" dy=".32em" text-anchor="end">updates</text>')
@@ -50,7 +50,9 @@ def timeline(found: Mapping[str, Any]) -> Markup:
         f'<text x="{_x(end * part, end):.1f}" y="{bottom + 28}" text-anchor="{anchor}">{written.number(end * part)} s</text>'
         for part, anchor in ((0, "start"), (0.5, "middle"), (1, "end"))
     ]
-    told = f"{len(line)} of {found['of_clients']} clients, {len(jobs['client'])} jobs in the first {written.number(end)} virtual seconds"
+    told = (
+        f"{len(line)} of {found.of_clients} clients, {len(jobs.client)} jobs in the first {written.number(end)} virtual seconds"
+    )
     return image("timeline", (WIDTH, bottom + BOTTOM), told, "".join(parts))
 
 

@@ -18,6 +18,7 @@ from fedbench.analysis import profiles
 from fedbench.analysis.board import Board, boards, times
 from fedbench.analysis.groups import Group, group_of
 from fedbench.analysis.profiles import Reference, freeze
+from fedbench.documents.parts import Kind
 from fedbench.errors import UsageError
 from fedbench.results import archive
 from fedbench.results.record import Record
@@ -71,7 +72,7 @@ class Results:
         return self._boards(tuned=False)
 
     @property
-    def boards(self) -> dict[str, dict[str, Board]]:
+    def boards(self) -> dict[Kind, dict[str, Board]]:
         """Returns the boards by kind of options, then by point."""
         return {"tuned": self.tuned, "default": self.default}
 

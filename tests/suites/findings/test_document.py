@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
+from fedbench.documents.read import as_json, parsed
+from fedbench.documents.suite import Document, Profiles
 from fedbench.suites.findings.document import document
 from fedbench.suites.findings.results import reference_of
 from tests.suites.findings.made_up import results, suite
@@ -19,78 +19,76 @@ TUNED = {
 def test_it_is_json_and_has_what_the_boards_have() -> None:
     one = results(TUNED, {"calm": {"fedavg": 16}}, suite(algorithms=("fedavg", "fedbuff", "asysg", "centralised")))
     found = document(one, reference_of(one))
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert [one["name"] for one in found["points"]] == ["calm", "rough"]
-    assert "`fedbuff` costs least, 4.47 s. All others cost more." in found["points"][0]["sentence"]
-    assert "`asysg` costs least, 1.46 s" not in found["points"][0]["sentence"]
-    rows = {row["label"]: row for row in found["boards"]["tuned"]["calm"]}
+    assert parsed(as_json(found), Document, "document", "expected a document") == found
+    assert [one.name for one in found.points] == ["calm", "rough"]
+    assert "`fedbuff` costs least, 4.47 s. All others cost more." in found.points[0].sentence
+    assert "`asysg` costs least, 1.46 s" not in found.points[0].sentence
+    rows = {row.label: row for row in found.boards["tuned"]["calm"]}
     assert list(rows) == ["centralised", "fedbuff", "fedavg", "asysg"]
-    assert [rows[name]["is_best"] for name in rows] == [False, True, False, True]
-    assert [rows[name]["group"] for name in rows] == [None, "10 clients at work", "10 clients at work", "all clients at work"]
+    assert [rows[name].is_best for name in rows] == [False, True, False, True]
+    assert [rows[name].group for name in rows] == [None, "10 clients at work", "10 clients at work", "all clients at work"]
     fedbuff, fedavg = rows["fedbuff"], rows["fedavg"]
-    assert fedbuff["costs"]["1"] == pytest.approx(4.5)
-    assert fedbuff["targets"][0] | {"cost": 0, "bytes": 0} == {
-        "target": 0.8, "has_verdict": True, "hits": 10, "median": 4.4, "cost": 0, "bytes": 0,
-    }  # fmt: skip
-    value, low, high = fedavg["against"]["fedbuff"]
+    assert fedbuff.costs["1"] == pytest.approx(4.5)
+    (reach,) = fedbuff.targets
+    assert (reach.target, reach.has_verdict, reach.hits, reach.median) == (0.8, True, 10, 4.4)
+    value, low, high = fedavg.against["fedbuff"]
     assert low < value < high
-    assert value == pytest.approx(fedavg["regret"][0])
-    assert fedavg["axes"]["bytes"]["regret"][0] == 1
-    missed = found["boards"]["tuned"]["rough"][1]
-    assert (missed["label"], missed["solved"], missed["regret"], missed["is_bound"]) == ("fedbuff", 0.0, None, True)
-    assert [row["label"] for row in found["boards"]["default"]["calm"]] == ["fedavg"]
+    assert value == pytest.approx(fedavg.regret[0])
+    assert fedavg.axes["bytes"].regret[0] == 1
+    missed = found.boards["tuned"]["rough"][1]
+    assert (missed.label, missed.solved, missed.regret, missed.is_bound) == ("fedbuff", 0.0, None, True)
+    assert [row.label for row in found.boards["default"]["calm"]] == ["fedavg"]
 
 
 def test_groups_have_what_belongs_to_a_board() -> None:
     one = results(TUNED, {})
-    ten, everybody = document(one, None)["groups"]["tuned"]["calm"]
-    assert (ten["kind"], ten["rows"], ten["targets"]) == ("10 clients at work", ["fedbuff", "fedavg"], [0.8])
-    seconds = ten["axes"]["seconds"]
-    assert (seconds["leader"], seconds["best"], seconds["stability"]) == ("fedbuff", ["fedbuff"], 1.0)
-    assert seconds["resolution"] > 1
-    assert set(ten["leaders"]) == {"window", "touch", "evaluations", "models"}
-    assert everybody["words"].startswith("all ")
-    assert everybody["axes"]["seconds"]["resolution"] is None
+    ten, everybody = document(one, None).groups["tuned"]["calm"]
+    assert (ten.kind, ten.rows, ten.targets) == ("10 clients at work", ("fedbuff", "fedavg"), (0.8,))
+    seconds = ten.axes["seconds"]
+    assert (seconds.leader, seconds.best, seconds.stability) == ("fedbuff", ("fedbuff",), 1.0)
+    assert seconds.resolution > 1
+    assert set(ten.leaders) == {"window", "touch", "evaluations", "models"}
+    assert everybody.words.startswith("all ")
+    assert everybody.axes["seconds"].resolution is None
 
 
 def test_whether_another_suite_orders_its_rows_alike_is_said_first() -> None:
     rows = {"calm": {"fedavg": 8, "fedbuff": 4, "fedprox": 6}}
     other = results({"calm": {"fedavg": 4, "fedbuff": 8, "fedprox": 6}}, {}, suite("second", points=("calm",)))
-    first, *_ = document(results(rows, {}), None, [other])["sentences"]
+    first, *_ = document(results(rows, {}), None, [other]).sentences
     assert first.startswith("**With 10 clients at work the order hardly carries over from made-up to second**: Kendall's tau")
     assert "-1.00 at calm" in first
 
 
 def test_what_algorithms_are() -> None:
-    found = {one["label"]: one for one in document(results(TUNED, {}), None)["algorithms"]}
-    assert [found[name]["family"] for name in ("fedavg", "fedbuff", "centralised")] == [
+    found = {one.label: one for one in document(results(TUNED, {}), None).algorithms}
+    assert [found[name].family for name in ("fedavg", "fedbuff", "centralised")] == [
         "synchronous",
         "asynchronous",
         "reference",
     ]
-    assert [found[name]["group"] for name in ("asysg", "fedecho", "centralised")] == [
+    assert [found[name].group for name in ("asysg", "fedecho", "centralised")] == [
         "all clients at work", "10 clients at work, public data", None,
     ]  # fmt: skip
 
 
 def test_what_it_costs_to_always_use_one_row() -> None:
-    (ten,) = document(results({"calm": {"fedavg": 8, "fedbuff": 4}, "rough": {"fedavg": 8, "fedbuff": 4}}, {}), None)[
-        "averages"
-    ].values()
+    rows = {"calm": {"fedavg": 8, "fedbuff": 4}, "rough": {"fedavg": 8, "fedbuff": 4}}
+    (ten,) = document(results(rows, {}), None).averages.values()
     first, second = ten["10 clients at work"]
-    assert (first["label"], first["ratio"][0], first["worst"], first["points"], first["is_bound"]) == ("fedbuff", 1, 1, 2, False)
-    value, low, high = second["ratio"]
+    assert (first.row, first.ratio[0], first.worst, first.points, first.is_bound) == ("fedbuff", 1, 1, 2, False)
+    value, low, high = second.ratio
     assert low < value < high
-    assert second["worst"] == pytest.approx(value, rel=0.01), "both points are alike"
-    missed = document(results(TUNED, {}), None)["averages"]["tuned"]["10 clients at work"]
-    assert {row["label"]: row["is_bound"] for row in missed} == {"fedbuff": True, "fedavg": False}
+    assert second.worst == pytest.approx(value, rel=0.01), "both points are alike"
+    missed = document(results(TUNED, {}), None).averages["tuned"]["10 clients at work"]
+    assert {row.row: row.is_bound for row in missed} == {"fedbuff": True, "fedavg": False}
 
 
 def test_profiles_are_against_the_frozen_reference() -> None:
     one = results(TUNED, {"calm": {"fedavg": 16}})
-    found = document(one, reference_of(one))["profiles"]
-    at = found["factors"].index(4)
-    assert found["shares"]["tuned"]["fedbuff"][at] == 0.5, "it arrives at one of two points"
-    assert found["shares"]["tuned"]["fedavg"][at] >= 0.5
-    assert list(found["shares"]["default"]) == ["fedavg"]
-    assert document(one, None)["profiles"] == {"factors": [], "shares": {"tuned": {}, "default": {}}}
+    found = document(one, reference_of(one)).profiles
+    at = found.factors.index(4)
+    assert found.shares["tuned"]["fedbuff"][at] == 0.5, "it arrives at one of two points"
+    assert found.shares["tuned"]["fedavg"][at] >= 0.5
+    assert list(found.shares["default"]) == ["fedavg"]
+    assert document(one, None).profiles == Profiles(factors=(), shares={"tuned": {}, "default": {}})

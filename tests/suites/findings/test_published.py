@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fedbench import rules
+from fedbench.documents.site import Beside
 from fedbench.leaderboard import check, of_suite, write
 from fedbench.leaderboard.pages import changes, speed
 from fedbench.suites import suite as suites
@@ -66,8 +67,8 @@ def test_a_site_is_made_of_the_records(found: list[Results], tmp_path: Path) -> 
         of_suite(document(one, reference_for(one)), {"tuned": one.complete(tuned=True), "default": one.complete(tuned=False)})
         for one in found
     ]
-    changed = changes.read(RESULTS / "changes.yaml")
-    index = write(documents, tmp_path, asv=speed.read(RESULTS / "asv"), changed=changed)
+    beside = Beside(speed=speed.read(RESULTS / "asv"), changes=changes.read(RESULTS / "changes.yaml"))
+    index = write(documents, tmp_path, beside=beside)
     assert check(tmp_path) == []
     assert f"{len(found[0].runs):,} runs" in index.read_text()
     rows = sum(len(of_point) for one in found for kind in (True, False) for of_point in one.complete(tuned=kind).values())

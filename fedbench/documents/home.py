@@ -1,31 +1,25 @@
-"""The form of what a home page shows, for data that anybody may have written. Other keys are
-refused, and so are missing ones."""
+"""What a home page shows."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Line = Annotated[str, Field(min_length=1, max_length=200)]
-Link = Annotated[str, Field(pattern=r"^(https://[^\s\"'<>]+)?$", max_length=1000)]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
+from fedbench.documents.parts import Line, Link, Part, Spent
 
 
-class Question(Strict):
+class Question(Part):
     """A question of a visitor, and the point of the suite that answers it: among the algorithms of
     a system, by their cost on an axis."""
 
     question: Line
     point: Line
     system: Line
-    axis: Literal["seconds", "gradient_evaluations", "bytes"] = "seconds"
+    axis: Spent = "seconds"
 
 
-class HomeForm(Strict):
+class Home(Part):
     """What a home page shows.
 
     Attributes:
@@ -39,7 +33,7 @@ class HomeForm(Strict):
 
     suite: Line
     baseline: Line
-    questions: Annotated[list[Question], Field(min_length=1, max_length=12)]
+    questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=12, strict=False)]
     bibtex: Annotated[str, Field(max_length=10_000)]
     licence: Line
     source: Link

@@ -1,14 +1,17 @@
-"""The form of what is said of a paper."""
+"""The document of a paper: what it refuses."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from fedbench.leaderboard.form import problem
+from fedbench.documents.paper import Paper
+from fedbench.documents.read import as_json, parsed
+from fedbench.errors import RecordError
 from tests.changes import GONE, put
-from tests.leaderboard.papers import made
+from tests.leaderboard.papers import content
 
 CHANGES = [
     *(
@@ -40,7 +43,7 @@ CHANGES = [
     ("tables.0.orders.0.more", ""),
     ("tables.0.variations.0.more", ""),
     ("theory.0.more", 1),
-    ("curves.0.more", ""),
+    ("figures.0.more", ""),
     ("alignment.0.more", ""),
     ("key", "../up"),
     ("link", "javascript:alert(1)"),
@@ -66,8 +69,8 @@ CHANGES = [
     ("tables.0.orders.0.order", "held"),
     ("theory.0.holds", "yes"),
     ("theory.0.low", float("nan")),
-    ("curves.0.data.lines.0.at", [1.0]),
-    ("curves.0.data.metric", "test_loss"),
+    ("figures.0.data.lines.0.at", [1.0]),
+    ("figures.0.data.metric", "test_loss"),
     ("alignment.0.not_code", "none"),
     ("alignment.0.holds", GONE),
     ("alignment.0.last", 2),
@@ -76,11 +79,16 @@ CHANGES = [
 ]
 
 
+def test_what_is_written_is_read_again() -> None:
+    one = parsed(json.dumps(content()), Paper, "paper", "expected a paper")
+    assert parsed(as_json(one), Paper, "paper", "expected a paper") == one
+
+
 @pytest.mark.parametrize(("path", "value"), CHANGES)
 def test_what_has_another_form_is_refused(path: str, value: Any) -> None:
-    one = made()
-    assert problem(one, "paper") == ""
+    one = content()
     put(one, path, value)
-    wrong = problem(one, "paper")
-    assert wrong
-    assert "\n" not in wrong
+    with pytest.raises(RecordError) as refused:
+        parsed(json.dumps(one), Paper, "paper", "expected a paper")
+    assert str(refused.value).startswith("paper: ")
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,217 @@
+"""The document of a paper: its tables with verdicts, orders and variations, what its theorems give,
+and where its equations are in the code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from fedbench.analysis.pictures.learning_curves import LearningCurves
+from fedbench.documents.parts import Amount, Count, Few, Link, Many, Number, Part, Several, Slug, Text, Word
+
+Verdict = Literal[
+    "reproduced",
+    "close",
+    "not decided",
+    "contradicted",
+    "agrees",
+    "differs",
+    "consistent with the bound",
+    "not run",
+    "not comparable",
+]
+Kept = Literal["kept", "broken", "undecided", "kept once", "broken once"]
+Kind = Literal["runs", "configuration", "theory"]
+"""What the numbers of a table are. Kinds are never counted together."""
+KINDS: Mapping[Kind, str] = {"runs": "Measured results", "configuration": "Constants", "theory": "Rates of convergence"}
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+ORDERS: tuple[Kept, ...] = get_args(Kept)
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,60}$")]
+"""A part of an address on the page."""
+Ordinal = Annotated[Count, Field(ge=1)]
+MOST_POINTS = 10_000  # of a line
+
+
+class Cell(Part):
+    """A printed number, its setting in the columns of its table, and the verdict on it."""
+
+    number: Ordinal
+    setting: Several[Text]
+    printed: Text
+    ours: Text
+    seeds: Several[Text]
+    verdict: Verdict
+    why: Text
+    guesses: Several[Text]
+    substitute: Text
+    note: Text
+    command: Text
+    hours: Amount | None
+    steps: Count | None
+
+
+class Order(Part):
+    """A printed order of two numbers, and whether ours have it."""
+
+    where: Text
+    printed: Text
+    order: Kept
+    seeds: Count
+    substitute: Text
+
+
+class Varied(Part):
+    """What the seeds of a cell give in a variation."""
+
+    number: Ordinal
+    printed: Text
+    seeds: Several[Text]
+
+
+class Variation(Part):
+    """Something that is set otherwise, and the cells for which it is."""
+
+    name: Name
+    about: Text
+    set: Several[Text]
+    cells: Many[Varied]
+
+
+class Table(Part):
+    """A table. `spent` are the hours of two cores that its committed runs took."""
+
+    name: Name
+    address: Word
+    about: Text
+    kind: Kind
+    command: Text
+    counts: dict[Verdict, Count]
+    runs: Count
+    spent: Amount
+    columns: Few[Text]
+    cells: Annotated[Many[Cell], Field(min_length=1)]
+    orders: Annotated[tuple[Order, ...], Field(max_length=100_000, strict=False)]
+    variations: Few[Variation]
+    explained: Several[Text]
+
+    @model_validator(mode="after")
+    def _fits_itself(self) -> Self:
+        numbers = [cell.number for cell in self.cells]
+        if len(set(numbers)) < len(numbers):
+            raise ValueError(f"table {self.name:.60}: a cell is there twice")
+        if any(len(cell.setting) != len(self.columns) for cell in self.cells):
+            raise ValueError(f"table {self.name:.60}: expected a setting for each of {len(self.columns)} columns")
+        if not {cell.number for one in self.variations for cell in one.cells} <= set(numbers):
+            raise ValueError(f"table {self.name:.60}: a variation is of a cell that the table does not have")
+        return self
+
+
+class Theory(Part):
+    """A line of `fedbench theory`: a measured value beside the one that a theorem says."""
+
+    claim: Word
+    source: Text
+    check: Text
+    kind: Literal["bound", "exact", "slope", "value"]
+    measured: Number
+    expected: Number
+    allowed: Number
+    low: Number | None
+    high: Number | None
+    sign: Literal[-1, 1]
+    shares: Annotated[dict[Word, Number], Field(max_length=100)]
+    holds: bool
+
+
+class Figure(Part):
+    """A figure. `file` is its picture on the page in Markdown; a site draws the figure from
+    `data`."""
+
+    name: Text
+    about: Text
+    file: Word
+    data: LearningCurves
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        found = self.data
+        if found.metric != "test_accuracy" or max(len(found.lines), len(found.targets)) > 100:
+            raise ValueError("expected test_accuracy, and at most 100 lines and targets")
+        for line in found.lines:
+            if not len(line.at) == len(line.middle) == len(line.low) == len(line.high) <= MOST_POINTS:
+                raise ValueError(f"a line: expected as many values as places, at most {MOST_POINTS:,}")
+            if line.band == "quartiles" or len(line.hits) != len(found.targets):
+                raise ValueError("a line: expected the mean of its seeds, and hits for every target")
+        return self
+
+
+class Aligned(Part):
+    """A place of a paper, with the lines of a file that do it or the reason why no code does."""
+
+    place: Text
+    says: Text
+    file: Text = ""
+    first: Count = 0
+    last: Count = 0
+    holds: Text = ""
+    not_code: Text = ""
+
+    @model_validator(mode="after")
+    def _is_code_or_not(self) -> Self:
+        has_some = bool(self.file or self.holds or self.first or self.last)
+        has_all = bool(self.file and self.holds and self.first)
+        if has_some != has_all or has_all == bool(self.not_code) or self.last < self.first:
+            raise ValueError(f"place {self.place:.60}: expected file, first, last and holds, or not_code alone")
+        return self
+
+
+class Erratum(Part):
+    """A mistake in a paper: what it prints, what is meant, and why. `where_we_follow` is the file
+    that does what is meant, or empty."""
+
+    place: Text
+    printed: Text
+    meant: Text
+    why: Text
+    where_we_follow: Text = ""
+
+
+class Unprinted(Part):
+    """Something that a paper leaves open, what fedbench has taken for it, and why."""
+
+    what: Text
+    taken: Text
+    why: Text
+
+
+class Paper(Part):
+    """The document. `alignment`, `errata` and `unprinted` are empty where there is no C++ to quote,
+    as in an installed package."""
+
+    number: Word
+    key: Slug
+    cited: Text
+    title: Text
+    venue: Text
+    link: Link
+    claim: Text
+    rules: Ordinal
+    counts: dict[Kind, dict[Verdict, Count]]
+    stand_ins: Count
+    orders: dict[Kept, Count]
+    stand_in_orders: dict[Kept, Count]
+    tables: Annotated[Few[Table], Field(min_length=1)]
+    theory: Several[Theory]
+    figures: Few[Figure] = ()
+    alignment: Several[Aligned] = ()
+    errata: Several[Erratum] = ()
+    unprinted: Several[Unprinted] = ()
+
+    @model_validator(mode="after")
+    def _names_are_apart(self) -> Self:
+        names = [table.name.lower() for table in self.tables]
+        if len(set(names)) < len(names):
+            raise ValueError("a table is there twice")
+        return self

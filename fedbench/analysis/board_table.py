@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fedbench.analysis.board import BOARD_AXES, Board, Standing
-from fedbench.analysis.pictures.boards import kind_of, regret
-from fedbench.written import Ratio
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,9 @@ class BoardLine:
     hits: how many of the `attempts`, pairs of a seed and a target, hold the target. With fewer hits
     than attempts the cost is a lower bound.
     median: the Kaplan-Meier median, None for all targets together, or if too few seeds arrive.
-    regret, is_best: of the row, in the line for all targets only. There is no regret without a
+    regret: [value, low, high] of the row's cost over that of the cheapest row of its group; high is
+    None if it is not known. is_best: whether it is in the set of the best. Both are in the line for
+    all targets only. There is no regret without a
     verdict, of a row that reaches no target, and of one that is alone in its group.
     gradients, bytes: what the row spends until it holds the targets, as geometric means over seeds
     and targets; None without a verdict, and in a line for one target except for bytes.
@@ -39,7 +39,7 @@ class BoardLine:
     hits: int
     attempts: int
     median: float | None
-    regret: Ratio | None
+    regret: tuple[float, float, float | None] | None
     is_best: bool
     gradients: float | None
     bytes: float | None
@@ -71,20 +71,21 @@ def board_lines(boards: Mapping[str, Board], *, only: Collection[str] = ()) -> l
 
 
 def _lines(point: str, board: Board, one: Standing) -> Iterator[BoardLine]:
-    decided = one.decided
+    """Yields the lines of a row. One that is alone in its group has no regret and no mark."""
+    decided, ratio = one.decided, one.regret if one.ranking is not None and len(one.ranking.rows) > 1 else None
     spent = {axis: None if one.ranking is None else board.ranking(one.group, axis).cost(one.row) for axis in BOARD_AXES}
     whole = BoardLine(
         point=point,
         row=one.row,
-        system=kind_of(one),
+        system="" if one.ranking is None else one.group.kind,
         target=None,
         has_verdict=any(arrival.has_verdict for arrival in decided),
         cost=one.cost,
         hits=sum(arrival.hits for arrival in decided),
         attempts=sum(len(arrival.reached) for arrival in decided),
         median=None,
-        regret=regret(one),
-        is_best=one.is_best and regret(one) is not None,
+        regret=None if ratio is None else ratio.numbers,
+        is_best=one.is_best and ratio is not None,
         gradients=spent["gradient_evaluations"],
         bytes=spent["bytes"],
         at_work=one.under_way,

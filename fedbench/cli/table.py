@@ -10,7 +10,7 @@ import typer
 
 import fedbench
 from fedbench.analysis.board_table import board_lines
-from fedbench.analysis.pictures.boards import kinds, order
+from fedbench.analysis.pictures.boards import heat
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption
 from fedbench.cli.output import put, show, writing
 from fedbench.cli.rows import OptionsOption, PointsOption, RecordsOption, RowsOption, Source, SuiteOption, told
@@ -77,5 +77,5 @@ def _text(found: Compared, rows: Sequence[str], layout: str, head: Sequence[str]
     if len(found.boards) == 1:
         grid = over_targets(lines, found.off_board.get(next(iter(found.boards))))
     else:
-        grid = over_points(lines, kinds(found.boards), order(found.boards))
+        grid = over_points(heat(found.boards, only=rows))
     return latex(grid, head) if layout == "latex" else markdown(grid, head)

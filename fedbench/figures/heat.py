@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fedbench.analysis.pictures.boards import Cell, Heat, HeatGroup
+from fedbench.analysis.board_table import BoardLine
+from fedbench.analysis.pictures.boards import Heat, HeatGroup
 from fedbench.figures.style import INK, MILLIMETRES, Drawn, canvas, styled
 from fedbench.figures.tables.board import CHEAPEST, NEVER, NO_VERDICT, REFERENCES
 from fedbench.figures.words import POINTS, fitted, height, widest
@@ -87,20 +88,28 @@ def _draw_head(axes: Axes, group: HeatGroup, y: int, beside: float, *, has_room:
     )  # fmt: skip
     if not has_room or not _is_compared(group):
         return []
-    for x, (cost, is_bound) in enumerate(zip(group.cheapest, group.bounds, strict=True)):
-        if cost is not None:
-            axes.text(x + 0.92, y + 1.55, bound(tenths(cost), is_bound, gap=""), ha="right", va="center", fontsize=5, color=INK)
+    for x, line in enumerate(group.cheapest):
+        if line is not None:
+            axes.text(
+                x + 0.92,
+                y + 1.55,
+                bound(tenths(line.cost), line.is_bound, gap=""),
+                ha="right",
+                va="center",
+                fontsize=5,
+                color=INK,
+            )
     return [(y + 1.5, CHEAPEST)]
 
 
-def _draw_cell(axes: Axes, cell: Cell, at: tuple[float, float], face: object, *, has_room: bool) -> None:
+def _draw_cell(axes: Axes, cell: BoardLine, at: tuple[float, float], face: object, *, has_room: bool) -> None:
     from matplotlib.patches import Rectangle
 
     x, y = at
     axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.8))
     is_dark = cell.regret is not None and math.log(max(1.0, min(cell.regret[0], DARKEST))) / math.log(DARKEST) > DARK
     ink = "white" if is_dark else INK
-    if cell.hits == 0:
+    if cell.hits == 0 and cell.regret is None:
         axes.text(x + 0.5, y + 0.5, NEVER if has_room else "×", ha="center", va="center", fontsize=5, color=ink)
         return
     if cell.regret is None:
@@ -127,7 +136,7 @@ def _caption(data: Heat, *, has_room: bool) -> str:
     words.append(f"{BEST}: in the set of the best, which contains the best row with a probability of at least 95 %.")
     if any(cell.regret is not None and cell.regret[2] is None for cell in known):
         words.append(f"{AT_LEAST}: a lower bound, since targets are missed.")
-    if any(cell.hits == 0 for cell in known):
+    if any(cell.hits == 0 and cell.regret is None for cell in known):
         words.append(f"{NEVER if has_room else '×'}: no target is held.")
     if has_room and any(cell.regret is None and cell.hits for cell in known):
         words.append(f"Seconds: a row that is compared with no other; {NO_VERDICT}: no target gets a verdict.")

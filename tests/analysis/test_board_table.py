@@ -21,7 +21,8 @@ def test_lines_are_the_boards() -> None:
     }  # fmt: skip
     standing = found.of("b")
     assert standing is not None
-    assert (whole["b"].cost, whole["b"].regret) == (standing.cost, standing.regret)
+    assert standing.regret is not None
+    assert (whole["b"].cost, whole["b"].regret) == (standing.cost, standing.regret.numbers)
     assert [line.row for line in lines if line.is_best] == ["a"], "who is alone is not marked"
     assert (whole["d"].regret, whole["c"].regret, whole["p"].regret) == (None, None, None)
     assert (whole["c"].hits, whole["c"].attempts, whole["c"].is_bound) == (0, 3, True)
@@ -33,5 +34,5 @@ def test_only_some_rows_are_shown_and_regrets_are_those_of_all() -> None:
     found = {"calm": board({"a": runs("a", 2, "calm"), "b": runs("b", 12, "calm")})}
     (line, _) = board_lines(found, only=["b"])
     assert line.regret is not None
-    assert line.regret.value > 4
+    assert line.regret[0] > 4
     assert not line.is_best

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbench.analysis.board import Board, Standing, times
+from fedbench.analysis.board import Board, times
+from fedbench.analysis.board_table import BoardLine, board_lines
 from fedbench.analysis.groups import Group
 from fedbench.analysis.profiles import Reference, ecdf, profile
 from fedbench.errors import UsageError
-from fedbench.written import Ratio
 
 FACTORS = 2.0 ** np.arange(-2, 5 + 1 / 32, 1 / 16)
 """Factors of reference times, from a quarter to 32."""
@@ -71,33 +71,11 @@ def solved_profiles(boards: Boards, reference: Reference | None) -> Profiles:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One row at one point.
-
-    cost: virtual seconds, see `fedbench.analysis.board`. `is_bound` says whether it is a lower
-    bound, because targets are missed.
-    regret: [value, low, high] of the cost over that of the cheapest row of the group. `high` is
-    None if it is not known. There is no regret without a verdict, of a row that reaches no target,
-    and of a row that is alone in its group.
-    is_best: whether it is in the set of the best of its group.
-    hits: the number of pairs of a seed and a target that it reaches.
-    has_verdict: whether a target gets a verdict.
-    """
-
-    cost: float
-    is_bound: bool
-    regret: tuple[float, float, float | None] | None
-    is_best: bool
-    hits: int
-    has_verdict: bool
-
-
-@dataclass(frozen=True)
 class HeatRow:
-    """One row, with a cell for each point, None where it was not run."""
+    """One row, with its line for all targets at each point, None where it was not run."""
 
     row: str
-    cells: tuple[Cell | None, ...]
+    cells: tuple[BoardLine | None, ...]
 
 
 @dataclass(frozen=True)
@@ -105,13 +83,11 @@ class HeatGroup:
     """The rows of one kind of system.
 
     kind: in words, such as `10 clients at work`; empty for references, which are not compared.
-    cheapest: for each point the cost of the cheapest row, None without one. `bounds` says which of
-    them are lower bounds.
+    cheapest: for each point the line of the cheapest row, None without a verdict.
     """
 
     kind: str
-    cheapest: tuple[float | None, ...]
-    bounds: tuple[bool, ...]
+    cheapest: tuple[BoardLine | None, ...]
     rows: tuple[HeatRow, ...]
 
 
@@ -136,9 +112,17 @@ def heat(boards: Boards, *, only: Collection[str] = ()) -> Heat:
     """
     if not boards:
         raise UsageError("heat: expected at least one board, got none")
-    rows = [one for one in order(boards) if not only or one in only]
-    groups = [_group(boards, kind, rows) for kind in kinds(boards)]
-    return Heat(tuple(boards), tuple(one for one in groups if one.rows))
+    found = {(line.system, line.row, line.point): line for line in board_lines(boards) if line.target is None}
+    groups = []
+    for kind in kinds(boards):
+        names = [
+            row for row in order(boards) if (not only or row in only) and any((kind, row, point) in found for point in boards)
+        ]
+        rows = tuple(HeatRow(row, tuple(found.get((kind, row, point)) for point in boards)) for row in names)
+        leaders = {(group.kind, point): board.ranking(group).leader for point, board in boards.items() for group in board.groups}
+        cheapest = tuple(found.get((kind, leaders.get((kind, point)) or "", point)) for point in boards)
+        groups += [HeatGroup(kind, cheapest, rows)] if rows else []
+    return Heat(tuple(boards), tuple(groups))
 
 
 def kinds(boards: Boards) -> list[str]:
@@ -165,45 +149,3 @@ def order(boards: Boards) -> list[str]:
         return not ratios, any(one.hits == 0 for one in at), float(np.mean(ratios)) if ratios else 0.0, row
 
     return sorted({one.row for board in boards.values() for one in board.standings}, key=key)
-
-
-def _group(boards: Boards, kind: str, rows: Collection[str]) -> HeatGroup:
-    lines = [HeatRow(row, tuple(_cell(board, row, kind) for board in boards.values())) for row in rows]
-    leaders = [_leader(board, kind) for board in boards.values()]
-    return HeatGroup(
-        kind,
-        tuple(None if one is None else one.cost for one in leaders),
-        tuple(one is not None and one.is_bound for one in leaders),
-        tuple(line for line in lines if any(cell is not None for cell in line.cells)),
-    )
-
-
-def _leader(board: Board, kind: str) -> Standing | None:
-    """Returns the cheapest row of a group, None without a verdict."""
-    of_group = next((group for group in board.groups if group.kind == kind), None)
-    leader = None if of_group is None else board.ranking(of_group).leader
-    return None if leader is None else board.of(leader)
-
-
-def _cell(board: Board, row: str, kind: str) -> Cell | None:
-    found = board.of(row)
-    if found is None or kind_of(found) != kind:
-        return None
-    return Cell(
-        cost=found.cost,
-        is_bound=found.is_bound,
-        regret=None if (ratio := regret(found)) is None else ratio.numbers,
-        is_best=found.is_best and found.ranking is not None and len(found.ranking.rows) > 1,
-        hits=found.hits,
-        has_verdict=found.ranking is not None and found.ranking.found is not None,
-    )
-
-
-def kind_of(standing: Standing) -> str:
-    """Returns the kind of a row's system; nothing for a reference."""
-    return "" if standing.ranking is None else standing.group.kind
-
-
-def regret(standing: Standing) -> Ratio | None:
-    """Returns the regret of a row that is compared with others, None for another row."""
-    return standing.regret if standing.ranking is not None and len(standing.ranking.rows) > 1 else None

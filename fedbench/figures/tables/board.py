@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from fedbench import written
 from fedbench.analysis.board_table import BoardLine
-from fedbench.written import AT_LEAST, BEST
+from fedbench.analysis.pictures.boards import Heat
+from fedbench.written import AT_LEAST, BEST, Ratio
 
 NO_ROW, NEVER, NO_VERDICT = written.NONE, "never", written.UNKNOWN
 CHEAPEST, REFERENCES = "cheapest, cost", "references, not compared"
@@ -82,36 +83,21 @@ def over_targets(lines: Sequence[BoardLine], left_out: Mapping[str, str] | None 
     )
 
 
-def over_points(lines: Sequence[BoardLine], systems: Sequence[str], rows: Sequence[str]) -> Grid:
+def over_points(data: Heat) -> Grid:
     """Returns the table of several points.
 
     Its columns are the points. A block has what the cheapest row of a system costs at each point,
     and the regret of every row.
-
-    Args:
-        lines: those of the boards of the points.
-        systems: the kinds of systems in their order, an empty one for references.
-        rows: the rows in their order.
     """
-    points = list(dict.fromkeys(line.point for line in lines))
-    found = {(line.row, line.point): line for line in lines if line.target is None}
     blocks = []
-    for system in systems:
-        own = {at: line for at, line in found.items() if line.system == system}
-        names = [row for row in rows if any((row, point) in own for point in points)]
-        shown = _regret if system and len({row for row, _ in own}) > 1 else _cost
-        several = [Row(name, tuple(shown(own.get((name, point))) for point in points)) for name in names]
+    for group in data.groups:
+        shown = _regret if group.kind and len(group.rows) > 1 else _cost
+        rows = [Row(one.row, tuple(map(shown, one.cells))) for one in group.rows]
         if shown is _regret:
-            several.insert(0, Row(CHEAPEST, tuple(_cheapest(own, point) for point in points)))
-        if names:
-            blocks.append(Block(system or REFERENCES, tuple(several)))
+            rows.insert(0, Row(CHEAPEST, tuple(Cell("", NO_VERDICT) if one is None else _cost(one) for one in group.cheapest)))
+        blocks.append(Block(group.kind or REFERENCES, tuple(rows)))
     told = "Regret: a row's cost over that of the cheapest row of its system at the point, in virtual seconds until the targets are held."
-    return Grid(tuple(points), tuple(blocks), (told, *_notes(blocks)))
-
-
-def _cheapest(own: Mapping[tuple[str, str], BoardLine], point: str) -> Cell:
-    of_point = [line for (_, at), line in own.items() if at == point and line.has_verdict and line.hits]
-    return _cost(min(of_point, key=lambda line: line.cost)) if of_point else Cell("", NO_VERDICT)
+    return Grid(data.points, tuple(blocks), (told, *_notes(blocks)))
 
 
 def _cost(line: BoardLine | None, *, marked: bool = False) -> Cell:
@@ -132,7 +118,7 @@ def _regret(line: BoardLine | None) -> Cell:
         return Cell("", NO_VERDICT if line.system else "")
     if line.regret is None:
         return Cell("", NEVER if line.hits == 0 else "alone")
-    return Cell(*line.regret.parts, BEST if line.is_best else "")
+    return Cell(*Ratio.of(line.regret).parts, BEST if line.is_best else "")
 
 
 def plain(cell: Cell) -> str:

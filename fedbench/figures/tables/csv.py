@@ -42,7 +42,7 @@ def as_csv(lines: Sequence[BoardLine], head: Sequence[str]) -> str:
 
 def _row(line: BoardLine) -> dict[str, Value]:
     """Returns a row by column."""
-    regret, low, high = (None, None, None) if line.regret is None else (line.regret.value, line.regret.low, line.regret.high)
+    regret, low, high = line.regret or (None, None, None)
     return {
         "point": line.point, "algorithm": line.row, "system": line.system, "target": line.target, "verdict": line.has_verdict,
         "seconds": line.cost, "lower_bound": line.is_bound, "hits": line.hits, "attempts": line.attempts, "median_seconds": line.median,

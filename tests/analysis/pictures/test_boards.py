@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from fedbench.analysis.board import Board, board
+from fedbench.analysis.board_table import BoardLine
 from fedbench.analysis.groups import Group
-from fedbench.analysis.pictures.boards import Cell, heat, kinds, order, solved_profiles
+from fedbench.analysis.pictures.boards import heat, kinds, order, solved_profiles
 from fedbench.analysis.profiles import Problem, Reference
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
@@ -66,7 +67,7 @@ def test_a_reference_can_be_cut_to_some_points() -> None:
     assert (set(cut.seconds), dict(cut.resolution), dict(cut.hashes)) == ({Problem("calm", 0.8)}, {"calm": 1.0}, {})
 
 
-def cells(boards: dict[str, Board]) -> dict[tuple[str, str, str], Cell | None]:
+def cells(boards: dict[str, Board]) -> dict[tuple[str, str, str], BoardLine | None]:
     """By kind of system, row and point."""
     data = heat(boards)
     return {
@@ -86,7 +87,7 @@ def test_heat_has_the_boards_numbers(boards: dict[str, Board]) -> None:
     assert c is not None
     assert standing is not None
     assert standing.regret is not None
-    assert (b.cost, b.regret) == (standing.cost, (standing.regret.value, standing.regret.low, standing.regret.high))
+    assert (b.cost, b.regret) == (standing.cost, standing.regret.numbers)
     assert (a.is_best, b.is_best, c.is_best) == (True, False, False)
     assert (c.hits, c.regret, c.is_bound) == (0, None, True)
     assert found["10 clients at work", "c", "rough"] is None
@@ -102,7 +103,10 @@ def test_rows_of_other_systems_and_references_have_groups_of_their_own(boards: d
         ("", ["pooled"]),
     ]
     ten, all_of_them, pooled = data.groups
-    assert ten.cheapest == (pytest.approx(2.4662, abs=1e-3), pytest.approx(4.4810, abs=1e-3))
+    assert tuple(line and line.cost for line in ten.cheapest) == (
+        pytest.approx(2.4662, abs=1e-3),
+        pytest.approx(4.4810, abs=1e-3),
+    )
     assert all_of_them.cheapest[0] is None
     alone = all_of_them.rows[0].cells[1]
     assert alone is not None
@@ -125,7 +129,9 @@ def test_a_row_may_have_another_system_at_another_point() -> None:
 
 def test_rows_that_cost_least_come_first(boards: dict[str, Board]) -> None:
     assert order(boards) == ["d", "b", "a", "c", "pooled"]
-    assert [line.row for line in heat(boards, only=["c", "a"]).groups[0].rows] == ["a", "c"]
+    group = heat(boards, only=["c", "a"]).groups[0]
+    assert [line.row for line in group.rows] == ["a", "c"]
+    assert [line and line.row for line in group.cheapest] == ["a", "b"], "of all rows: regrets are over it"
 
 
 def test_without_a_verdict_there_is_no_regret() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import math
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,12 +16,12 @@ from hypothesis import strategies as st
 
 from fedbench.analysis.board import Board
 from fedbench.analysis.board_table import BoardLine, board_lines
+from fedbench.analysis.pictures.boards import Heat, HeatGroup, HeatRow, heat
 from fedbench.figures.tables import csv as csv_module
 from fedbench.figures.tables.board import Grid, over_points, over_targets
 from fedbench.figures.tables.csv import as_csv
 from fedbench.figures.tables.latex import escaped, latex
 from fedbench.figures.tables.markdown import markdown
-from fedbench.written import Ratio
 
 HOSTILE = r"\input{/etc/passwd} $x_1^2$ 50 % # ~ & <b>|`*[a](b)`"
 TEN, UNKNOWN = "10 clients at work", "an unknown number of clients at work"
@@ -36,7 +35,7 @@ def _lines(boards: dict[str, Board]) -> list[BoardLine]:
 def of(row: str, point: str = "calm", **more: object) -> BoardLine:
     values: dict[str, object] = {
         "system": TEN, "target": None, "has_verdict": True, "cost": 12.34, "hits": 4, "attempts": 4, "median": None,
-        "regret": Ratio(1.5, 1.25, 1.75), "is_best": False, "gradients": None, "bytes": None, "at_work": None, "seeds": 4, "unfinished": 0,
+        "regret": (1.5, 1.25, 1.75), "is_best": False, "gradients": None, "bytes": None, "at_work": None, "seeds": 4, "unfinished": 0,
     }  # fmt: skip
     return BoardLine(point=point, row=row, **values | more)  # type: ignore[arg-type]
 
@@ -59,7 +58,7 @@ def test_latex_has_booktabs_and_its_comments(lines: list[BoardLine]) -> None:
 
 
 def test_a_cost_with_misses_is_a_lower_bound() -> None:
-    bound, none = Ratio(1.5, 1.25, math.inf), Ratio(2.0, 0.0, math.inf)
+    bound, none = (1.5, 1.25, None), (2.0, 0.0, None)
     lines = [of("a", hits=1, regret=bound), of("a", target=0.5, regret=None), of("a", target=0.6, hits=0), of("b", regret=none)]
     grid = over_targets(lines)
     assert r"a & $\geq$ 12.3 & miss 3/4 & $\geq$ 1.50 & [1.25, $\infty$] & 12.3 &  & \multicolumn{2}{c}{miss 4/4} \\" in latex(
@@ -80,9 +79,11 @@ def test_who_is_alone_or_without_a_verdict() -> None:
     assert text.rstrip().endswith("Not compared: c, it has 2 seeds.")
 
 
-def test_points_side_by_side_system_by_system(lines: list[BoardLine]) -> None:
-    more = [*lines, of("pooled", system="", regret=None), of("pooled", "rough", system="", regret=None), of("alone", regret=None)]
-    grid = over_points(more, [TEN, UNKNOWN, ""], ["pooled", "fast", "slow_one", "never", "alone"])
+def test_points_side_by_side_system_by_system(boards: dict[str, Board]) -> None:
+    pooled = HeatRow("pooled", tuple(of("pooled", point, system="", regret=None) for point in ("calm", "rough")))
+    alone = HeatGroup(TEN, (None, None), (HeatRow("alone", (of("alone", regret=None), None)),))
+    data = heat(boards)
+    grid = over_points(Heat(data.points, (alone, *data.groups, HeatGroup("", (None, None), (pooled,)))))
     assert grid.heads == ("calm", "rough")
     assert [(block.title, [row.name for row in block.rows]) for block in grid.blocks] == [
         (TEN, ["alone"]),
@@ -99,7 +100,9 @@ def test_points_side_by_side_system_by_system(lines: list[BoardLine]) -> None:
 
 
 def test_a_wide_table_goes_on_below() -> None:
-    grid = over_points([of(name, f"p{i}") for i in range(9) for name in "ab"], [TEN], ["a", "b"])
+    points = tuple(f"p{i}" for i in range(9))
+    rows = tuple(HeatRow(name, tuple(of(name, point) for point in points)) for name in "ab")
+    grid = over_points(Heat(points, (HeatGroup(TEN, (None,) * 9, rows),)))
     for letters, count in ((300, 1), (60, 5), (1, 9)):
         text = latex(grid, [], letters)
         assert text.count(r"\begin{tabular}") == count
@@ -113,8 +116,8 @@ def test_csv_has_all_digits_and_is_tidy(lines: list[BoardLine]) -> None:
     assert len(rows) == len(lines)
     for row, line in zip(rows, lines, strict=True):
         assert float(row["seconds"]) == line.cost
-        assert row["regret"] == ("" if line.regret is None else repr(line.regret.value))
-        assert row["regret_high"] == ("" if line.regret is None or math.isinf(line.regret.high) else repr(line.regret.high))
+        assert row["regret"] == ("" if line.regret is None else repr(line.regret[0]))
+        assert row["regret_high"] == ("" if line.regret is None or line.regret[2] is None else repr(line.regret[2]))
         assert (row["target"] == "") == (line.target is None) == (row["in_set"] != "")
         assert row["lower_bound"] == str(int(line.hits < line.attempts))
 
@@ -127,7 +130,7 @@ def test_columns_of_csv_are_documented() -> None:
 @pytest.mark.parametrize("name", [one.name for one in dataclasses.fields(BoardLine)])
 def test_csv_forgets_no_field_of_a_line(name: str) -> None:
     line = of("a", median=1.0, gradients=1.0, bytes=1.0, at_work=1.0)
-    other = {"regret": Ratio(2.0, 1.0, 3.0), "target": 0.5, "hits": 3, "attempts": 5}.get(name, f"{getattr(line, name)}0")
+    other = {"regret": (2.0, 1.0, 3.0), "target": 0.5, "hits": 3, "attempts": 5}.get(name, f"{getattr(line, name)}0")
     assert as_csv([dataclasses.replace(line, **{name: other})], []) != as_csv([line], [])
 
 
@@ -149,8 +152,8 @@ def test_hostile_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex")
-def test_latex_compiles(tmp_path: Path, lines: list[BoardLine]) -> None:
-    tables = [over_points(lines, [UNKNOWN], ["fast", "never", "slow_one"]), over_targets([of(HOSTILE)], {HOSTILE: HOSTILE})]
+def test_latex_compiles(tmp_path: Path, boards: dict[str, Board]) -> None:
+    tables = [over_points(heat(boards)), over_targets([of(HOSTILE)], {HOSTILE: HOSTILE})]
     body = "\n".join(latex(table, [HOSTILE]) for table in tables)
     (tmp_path / "a.tex").write_text(rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{body}\end{{document}}")
     made = subprocess.run(

@@ -20,9 +20,6 @@ SYMBOLS = ("s", "B")  # units that are symbols and not words
 WHOLE = 1e15  # below it, a whole number is written with all of its digits
 
 
-# ---- bounds and intervals ----
-
-
 def sign(misses: bool, other_misses: bool = False) -> str:
     """Returns the sign of a cost, or of a ratio of two: `≥` if targets are missed, `≤` if the cost
     that it is divided by misses some, `?` if both do, and nothing else."""
@@ -126,9 +123,6 @@ class Ratio:
         return f"{self.text} {self.interval}"
 
 
-# ---- numbers ----
-
-
 def ratio(value: float) -> str:
     return f"{value:.2f}"
 
@@ -204,7 +198,9 @@ def measured(mean: float, half_width: float | None) -> str:
     return plus_minus(f"{mean:.{places}f}", f"{half_width:.{places}f}")
 
 
-# ---- units ----
+def counted(count: int, what: str) -> str:
+    """Returns `1 run`, `1,234 runs`."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def seconds(value: float | None) -> str:
@@ -278,8 +274,6 @@ def tick(value: float, unit: str) -> str:
             return f"{value / limit:g}{letter}"
     return f"{value:,.0f}" if value >= 1 and float(value).is_integer() else f"{value:g}"
 
-
-# ---- costs ----
 
 Style = Mapping[str, Callable[[float], str]]
 """How a cost is written, by axis."""

@@ -154,6 +154,10 @@ def test_amounts_and_places() -> None:
     assert [written.median(None, 20.0, unit) for unit in ("s", "updates")] == ["> 20.0 s", "> 20"]
 
 
+def test_counts() -> None:
+    assert [written.counted(n, "run") for n in (0, 1, 1234)] == ["0 runs", "1 run", "1,234 runs"]
+
+
 def test_times_of_computing() -> None:
     hours = (None, 0.0, 0.5 / 3600, 30 / 3600, 0.2, 1.0, 9.96, 47.0, 72.0)
     assert [written.hours(x) for x in hours] == ["", "<1 s", "<1 s", "30 s", "12 min", "1 h", "10 h", "47 h", "3 days"]

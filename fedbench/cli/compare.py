@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated
@@ -118,5 +117,4 @@ def _as_json(one: Pairing, line: Line) -> dict[str, object]:
 
 def _ratio(given: Ratio) -> Mapping[str, float | None]:
     """Returns the ratio and its ends, None for an end that is not known."""
-    ends = {"value": given.value, "low": given.low, "high": given.high}
-    return {name: value if math.isfinite(value) else None for name, value in ends.items()}
+    return dict(zip(("value", "low", "high"), given.numbers or (None, None, None), strict=True))

@@ -38,7 +38,7 @@ def print_outcome(records: Records, store: Path) -> None:
         print_table(one.full_name, columns, [[line.get(name, "") for name in columns] for line in lines])
     for note in [*(HELD if has_targets else ()), ALWAYS]:
         show(note)
-    show(f"{len(records)} record{'s' * (len(records) > 1)} in {store}")
+    show(f"{written.counted(len(records), 'record')} in {store}")
     where = [] if store == STORE else ["--store", str(store)]
     pair = [["compare", *order[:2]]] if has_targets and len(order) > 1 else []
     show_next(*(shlex.join(["fedbench", *words, *where]) for words in [["leaderboard", "build"], *pair]))

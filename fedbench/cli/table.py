@@ -21,6 +21,7 @@ from fedbench.figures.tables.latex import latex
 from fedbench.figures.tables.markdown import markdown
 from fedbench.results.store import write_atomically
 from fedbench.suites.compared import Compared
+from fedbench.written import counted
 
 FORMATS = {"latex": ".tex", "markdown": ".md", "csv": ".csv"}
 
@@ -58,7 +59,7 @@ def command(
         return
     with writing("table", output):
         write_atomically(output, text.encode())
-    show(f"{len(found.boards)} point{'s' * (len(found.boards) > 1)} -> {output}")
+    show(f"{counted(len(found.boards), 'point')} -> {output}")
 
 
 def _head(found: Compared, command: str) -> list[str]:

@@ -11,6 +11,7 @@ from fedbench.cli import completion
 from fedbench.cli.options import JsonOption
 from fedbench.cli.output import print_json, say, writing
 from fedbench.errors import UsageError
+from fedbench.written import counted
 
 if TYPE_CHECKING:
     from fedbench.proof.theory.rows import Claim, Row
@@ -52,13 +53,9 @@ def command(
             draw(found, picture)
     if not as_json:
         verdict = f"{broken} of them fail{'s' * (broken == 1)}" if broken else "all hold"
-        say(f"{_counted(len(claims), 'claim')}, {_counted(len(found), 'line')}, {verdict}")
+        say(f"{counted(len(claims), 'claim')}, {counted(len(found), 'line')}, {verdict}")
     if broken:
         raise typer.Exit(1)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def heading(claim: Claim) -> str:

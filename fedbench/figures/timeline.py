@@ -9,6 +9,7 @@ from fedbench.engine.timeline import ClientTimeline, Job
 from fedbench.errors import UsageError
 from fedbench.figures.style import CONTEXT, INK, SIDE_LEGEND, Drawn, canvas, styled
 from fedbench.figures.words import fitted, height
+from fedbench.written import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +55,7 @@ def draw_timelines(data: Sequence[ClientTimeline], width: float) -> Drawn:
 
 
 def _title(one: ClientTimeline) -> str:
-    return f"{one.algorithm}: {len(one.updates):,} update{'s' * (len(one.updates) != 1)}"
+    return f"{one.algorithm}: {counted(len(one.updates), 'update')}"
 
 
 def _draw(axes: Axes, one: ClientTimeline) -> None:

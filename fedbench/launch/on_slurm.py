@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Generic
 from fedbench import extras
 from fedbench.errors import UsageError
 from fedbench.launch.executors import Begun, Done, Failed, Hear, R, T, Work, WorkerDied, attempt
+from fedbench.written import counted
 
 if TYPE_CHECKING:
     from submitit import Job
@@ -31,10 +32,6 @@ COMMANDS = ("sbatch", "srun", "squeue", "scancel")
 LARGEST_ARRAY = 1000  # jobs; Slurm's MaxArraySize is 1001 where nobody changed it
 POLL_SECONDS = 0.5
 QUEUE_SECONDS = 5.0  # between two looks at the queue
-
-
-def counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,8 @@ def columns(targets: Iterable[float]) -> list[Column]:
     """Returns the columns, with one for each target."""
     up, down = "ascending", "descending"
     return [
-        Column("algorithm", "Algorithm", is_shown=True),
-        Column("suite", "Suite"),
-        Column("point", "Point"),
-        Column("options_kind", "Options"),
-        Column("system", "System"),
+        Column("algorithm", "Algorithm", is_shown=True), Column("suite", "Suite"), Column("point", "Point"),
+        Column("options_kind", "Options"), Column("system", "System"),
         Column("cost", "Time to targets", up, is_number=True, is_shown=True),
         Column("regret", "Ratio to the best", up, is_number=True, is_shown=True),
         Column("in_set", "Best within noise", down, is_shown=True),
@@ -51,17 +48,10 @@ def columns(targets: Iterable[float]) -> list[Column]:
         Column("accuracy", "Test accuracy", down, is_number=True, is_shown=True),
         Column("final_accuracy", "Accuracy at the end", down, is_number=True),
         Column("worst_clients", "Worst tenth of clients", down, is_number=True),
-        Column("updates", "Updates", up, is_number=True),
-        Column("gradients", "Gradients, whole run", up, is_number=True),
-        Column("steps", "Local steps", up, is_number=True),
-        Column("bytes", "Traffic, whole run", up, is_number=True),
-        Column("staleness", "Staleness", up, is_number=True),
-        Column("busy", "Busy", down, is_number=True),
-        Column("wall_seconds", "Seconds to compute", up, is_number=True),
-        Column("outcomes", "Outcome"),
-        Column("family", "Family"),
-        Column("clients_remember", "Clients keep state"),
-        Column("public_data", "Public data"),
-        Column("validity", "Validity"),
+        Column("updates", "Updates", up, is_number=True), Column("gradients", "Gradients, whole run", up, is_number=True),
+        Column("steps", "Local steps", up, is_number=True), Column("bytes", "Traffic, whole run", up, is_number=True),
+        Column("staleness", "Staleness", up, is_number=True), Column("busy", "Busy", down, is_number=True),
+        Column("wall_seconds", "Seconds to compute", up, is_number=True), Column("outcomes", "Outcome"), Column("family", "Family"),
+        Column("clients_remember", "Clients keep state"), Column("public_data", "Public data"), Column("validity", "Validity"),
         Column("options", "All options"),
-    ]
+    ]  # fmt: skip

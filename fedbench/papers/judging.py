@@ -11,6 +11,7 @@ from fedbench.analysis.statistics import estimate, paired_difference, t_factor
 from fedbench.documents.paper import Kept
 from fedbench.documents.paper import Verdict as Word
 from fedbench.papers.rules import FACTOR, FEWEST, HIGH, LOW, POINTS
+from fedbench.written import counted
 
 ROUNDING = 1e-12
 """Differences are equal if their interval is no wider than this share of their mean."""
@@ -160,17 +161,19 @@ def _why(printed: Printed, found: Interval, readings: Sequence[Reading]) -> str:
     if misses == n == 1:
         return f"The one seed ends without the target{also}, at {where}; it has no interval."
     if misses:
-        end = f"{misses} of {_seeds(n)} end{'s' * (misses == 1)} without the target{also}"
+        end = f"{misses} of {counted(n, 'seed')} end{'s' * (misses == 1)} without the target{also}"
         return f"{end}, so the mean is at least {where} and has no interval."
     lost = (
-        f" {diverged} of {_seeds(n)} diverge{'s' * (diverged == 1)} and count{'s' * (diverged == 1)} as 0 %." if diverged else ""
+        f" {diverged} of {counted(n, 'seed')} diverge{'s' * (diverged == 1)} and count{'s' * (diverged == 1)} as 0 %."
+        if diverged
+        else ""
     )
     if found.low is None or found.high is None:
         if n == 1:
             return f"The one seed is {where}, and has no interval.{lost}"
         return f"The mean is {where}; {n} seeds that are equal have no interval.{lost}"
     ends = f"{_number(printed, found.low)} to {_number(printed, found.high)}"
-    return f"The mean is {where}, 95 % interval {ends} ({_seeds(n)}).{lost}"
+    return f"The mean is {where}, 95 % interval {ends} ({counted(n, 'seed')}).{lost}"
 
 
 def _placed(printed: Printed, number: float) -> str:
@@ -182,10 +185,6 @@ def _placed(printed: Printed, number: float) -> str:
 
 def _number(printed: Printed, number: float) -> str:
     return f"{printed.place(number):{'+' * printed.accuracy}.2f}"
-
-
-def _seeds(n: int) -> str:
-    return f"{n} seed{'s' * (n != 1)}"
 
 
 def order(printed: int, first: Mapping[int, Reading], second: Mapping[int, Reading], *, accuracy: bool = False) -> Kept:

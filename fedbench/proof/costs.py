@@ -16,6 +16,7 @@ from fedbench.proof.testbed import UPDATES, World
 from fedbench.protocols import Algorithm, Logits, Pullback, RowIndices, Tools
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Job, LocalRule, Message, Reply, ServerMemory, State, Traffic, Vector, Work
+from fedbench.written import counted
 
 BITS_PER_VALUE = 32
 
@@ -121,7 +122,7 @@ def costs_declared(algorithm: Algorithm) -> str:
         bool(memory.per_version) == metered.looks_back,
         f"server_memory: says per_version={memory.per_version}, the server {looks}",
     )
-    exchanges = f"{traffic.exchanges} exchange{'' if traffic.exchanges == 1 else 's'}"
+    exchanges = counted(traffic.exchanges, "exchange")
     work, server = _named(declared.gradient_work(algorithm, world.info)), declared.server_work(algorithm, world.info)
     computes = f"; server: {_named(server)}" if any(server) else ""
     return f"{traffic.down:g} down, {traffic.up:g} up, {exchanges}; {work}{computes}; {_named(memory)}"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class Change:
 def compare(
     before: Sequence[Row],
     after: Sequence[Row],
-    libraries: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {}),
+    libraries: tuple[Mapping[str, object], Mapping[str, object]] = ({}, {}),
     threshold: float = THRESHOLD,
 ) -> list[Change]:
     """Returns one change for every case that is in one of the two measurements.

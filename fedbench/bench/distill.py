@@ -3,13 +3,16 @@ and are used again."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bench import truth
 from fedbench.bench.case import Case, Outcome, Ready, Singles, Way, draws
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ALPHA_MIN, ALPHA_MAX = 0.2, 0.8
 
@@ -37,16 +40,15 @@ def with_autograd(logits: Singles) -> Ready:
     student, teacher = (torch.from_numpy(a) for a in logits)
     student = student.clone().requires_grad_(True)
 
-    def act() -> Any:
-        student.grad = None
+    def act() -> tuple[Tensor, Tensor]:
         log_p, log_q = torch.log_softmax(teacher, 1), torch.log_softmax(student, 1)
         p = log_p.exp()
         relative = -(p * log_p).sum(1).mean() / float(np.log(student.shape[1]))
         alpha = relative * ALPHA_MAX + (1 - relative) * ALPHA_MIN
         hard = functional.nll_loss(log_q, teacher.argmax(1), reduction="none")
         loss = (alpha * (p * (log_p - log_q)).sum(1) + (1 - alpha) * hard).mean()
-        loss.backward()  # type: ignore[no-untyped-call]
-        return loss.detach(), student.grad
+        (grad,) = torch.autograd.grad(loss, student)
+        return loss.detach(), grad
 
     return Ready(act, lambda result: {"loss": result[0].numpy(), "grad": result[1].numpy()})
 

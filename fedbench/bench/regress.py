@@ -24,7 +24,6 @@ import venv
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -38,7 +37,7 @@ from fedbench.errors import FedbenchError, UsageError
 
 WATCHED = 1.15  # a slowdown of 1.3 is found in all of many trials, and one of 1.0 in none
 PROCESSES, FEWEST = 3, 3  # processes of each build, and samples that each takes at least
-CLOCKS = ("worked", "passed")
+CLOCKS = ("passed", "worked")
 ROOT = Path(__file__).resolve().parents[2]
 console = Console(highlight=False, soft_wrap=True)
 
@@ -88,7 +87,7 @@ def _measure(case: AnyCase, pythons: tuple[Path, Path], rounds: int, threshold: 
         if isinstance(samples, Change):
             return samples
         taken.append(samples)
-    worked, passed = (_change(case.name, taken, clock, threshold) for clock in CLOCKS)
+    passed, worked = (_change(case.name, taken, clock, threshold) for clock in CLOCKS)
     if worked.verdict != "slower" and passed.low is not None and passed.low > 2 * threshold - 1:
         return replace(passed, verdict="slower", note="in the time that passes")
     return worked
@@ -99,18 +98,17 @@ def _samples(case: AnyCase, pythons: tuple[Path, Path], rounds: int, small: bool
     none."""
     with Worker(pythons[0]) as before, Worker(pythons[1]) as after:
         try:
-            why = before.ask(prepare=case.name, small=small)["skipped"]
+            why = before.prepare(case.name, small=small)
         except FedbenchError as error:  # the old build may have had another signature, or a bug
             why = str(error)
         if why:
             return Change(case.name, "not comparable", note=f"before: {why}")
-        if why := after.ask(prepare=case.name, small=small)["skipped"]:
+        if why := after.prepare(case.name, small=small):
             return Change(case.name, "not comparable", note=f"after: {why}")
-        taken: dict[Worker, list[list[float]]] = {before: [], after: []}
+        taken: dict[Worker, list[tuple[float, float]]] = {before: [], after: []}
         for number in range(rounds):
             for worker in (before, after) if number % 2 == 0 else (after, before):
-                sample = worker.ask(sample=True)
-                taken[worker].append([sample[clock] for clock in CLOCKS])
+                taken[worker].append(worker.sample())
     return np.array(taken[before]), np.array(taken[after])
 
 
@@ -123,7 +121,7 @@ def _change(name: str, taken: Sequence[tuple[Seconds, Seconds]], clock: str, thr
     return Change(name, verdict(ratio.median, ratio.low, ratio.high, threshold), ratio.median, ratio.low, ratio.high)
 
 
-def _arguments(arguments: Sequence[str] | None) -> Any:
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m fedbench.bench.regress", description=__doc__.partition("\n")[0])
     parser.add_argument("base", help="the commit before")
     parser.add_argument("--head", help="the commit after; default: what is installed here")
@@ -138,7 +136,7 @@ def _arguments(arguments: Sequence[str] | None) -> Any:
     return parser.parse_args(arguments)
 
 
-def _main(given: Any) -> int:
+def _main(given: argparse.Namespace) -> int:
     cases = select(given.case) if given.case else [*alone(), *whole()]
     with contextlib.ExitStack() as stack:
         console.print(f"building {given.base}", style="dim") if not given.json else None

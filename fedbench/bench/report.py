@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -46,7 +46,7 @@ class Row:
     compile_seconds: float | None = None
     asked: Above | None = None
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         """Returns the row as `--json` prints it."""
         return {name: value for name, value in asdict(self).items() if name in PUBLIC}
 
@@ -96,15 +96,21 @@ def _about(case: AnyCase, measured: Measured, peak_mb: float | None) -> str:
     return ", ".join(parts)
 
 
+def libraries(provenance: Mapping[str, object]) -> dict[str, str]:
+    """Returns the versions of the libraries beside which was measured, by name."""
+    found = provenance.get("libraries")
+    return found if isinstance(found, dict) else {}
+
+
 class _Saved(BaseModel):
     """What a file keeps of a measurement."""
 
     schema_version: Literal[1] = Field(alias="schema")
-    provenance: dict[str, Any]
+    provenance: dict[str, object]
     rows: list[Row]
 
 
-def save(path: Path, found: Sequence[Row], provenance: dict[str, Any]) -> None:
+def save(path: Path, found: Sequence[Row], provenance: Mapping[str, object]) -> None:
     """Writes one JSON object, which `load` reads. UsageError if the file cannot be written."""
     document = {"schema": SCHEMA, "provenance": provenance, "rows": [asdict(row) for row in found]}
     try:
@@ -113,7 +119,7 @@ def save(path: Path, found: Sequence[Row], provenance: dict[str, Any]) -> None:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def load(path: Path) -> tuple[list[Row], dict[str, Any]]:
+def load(path: Path) -> tuple[list[Row], dict[str, object]]:
     """Returns the rows and the provenance of a file that `--save` wrote. UsageError names the file
     and what is wrong with it."""
     document = plain_files.json_in(path, LARGEST, "measurement")
@@ -128,7 +134,7 @@ def load(path: Path) -> tuple[list[Row], dict[str, Any]]:
     return found.rows, found.provenance
 
 
-def load_all(paths: Sequence[Path]) -> tuple[list[Row], dict[str, Any]]:
+def load_all(paths: Sequence[Path]) -> tuple[list[Row], dict[str, object]]:
     """Returns the rows of several files and the provenance of the first. UsageError if another file
     has another provenance, but for the load of the machine."""
     (first, where), *others = (load(path) for path in paths)

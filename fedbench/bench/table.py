@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from fedbench import plain_files
 from fedbench.bench.event_queue import CALIBRATION
-from fedbench.bench.report import Row
+from fedbench.bench.report import Row, libraries
 from fedbench.errors import UsageError
 
 BEGIN, END = "<!-- fedbench bench --table -->", "<!-- end of the table -->"
@@ -24,12 +23,12 @@ def seconds(microseconds: float) -> str:
     return f"{microseconds / 1e6:.3g} s"
 
 
-def about(provenance: Mapping[str, Any]) -> str:
+def about(provenance: Mapping[str, object]) -> str:
     """Returns on what was measured, and how."""
-    libraries = provenance.get("libraries", {})
-    known = [f"{name} {libraries[name]}" for name in ("torch", "jax", "pfl", "flgo") if name in libraries]
+    versions, load = libraries(provenance), provenance.get("load")
+    known = [f"{name} {versions[name]}" for name in ("torch", "jax", "pfl", "flgo") if name in versions]
     where = [f"{provenance.get('cpu')}, {provenance.get('cores')} cores", str(provenance.get("instruction_set")), *known]
-    busy = f", under a load of {provenance['load']:.1f}" if "load" in provenance else ""
+    busy = f", under a load of {load:.1f}" if isinstance(load, float) else ""
     taken = f"medians of {provenance.get('rounds')} rounds in turns, at commit {str(provenance.get('commit'))[:10]}{busy}"
     return f"{', '.join(where)}; {taken}"
 
@@ -51,7 +50,7 @@ def _cells(row: Row, fastest: bool) -> tuple[str, ...]:
     return (row.case, seconds(row.ours_us), row.versus, f"{seconds(row.theirs_us)}{compiled}", f"{row.ratio:.3g}{span}", asked)
 
 
-def markdown(rows: Sequence[Row], provenance: Mapping[str, Any]) -> str:
+def markdown(rows: Sequence[Row], provenance: Mapping[str, object]) -> str:
     lines = [HEAD, ("---",) * len(HEAD), *cells(rows)]
     return "\n".join([f"{about(provenance)}.", "", *(f"| {' | '.join(line)} |" for line in lines)])
 

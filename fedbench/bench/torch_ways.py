@@ -16,7 +16,6 @@ import numpy as np
 from fedbench.bench.case import Outcome, Ready, Singles
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
     from fedbench.bench.server import Step, Sum, SumStep
@@ -144,48 +143,36 @@ Kind = Literal["foreach", "fused"]
 _NAMES = {"m": "exp_avg", "v": "exp_avg_sq", "vhat": "max_exp_avg_sq"}
 
 
-def _adam(x: Singles, moments: dict[str, Singles], g: Singles, kind: Kind) -> tuple[Tensor, torch.optim.Adam]:
-    """Returns a parameter and its torch.optim.Adam, which has the given moments and descends along
-    g."""
-    import torch
-
-    p = torch.from_numpy(x).requires_grad_(True)
-    p.grad = torch.from_numpy(g)
-    optimizer = torch.optim.Adam([p], RATE, (BETA1, BETA2), EPSILON, amsgrad="vhat" in moments, **{kind: True})
-    state = {_NAMES[name]: torch.from_numpy(a.copy()) for name, a in moments.items()}
-    optimizer.state[p] = {"step": torch.tensor(0.0), **state}
-    return p, optimizer
-
-
-def _read_adam(p: Tensor, optimizer: torch.optim.Adam, sign: float) -> Outcome:
-    state = optimizer.state[p]
-    return {"x": sign * p.detach().numpy()} | {name: state[key].numpy() for name, key in _NAMES.items() if key in state}
-
-
-def amsgrad(kind: Kind) -> Callable[[Step], Ready]:
-    """Returns the way by torch.optim.Adam(amsgrad=True). Our step adds and torch's subtracts, so
-    torch gets -x, which gives the same numbers but for the sign."""
-
-    def start(given: Step) -> Ready:
-        p, optimizer = _adam(-given.x, {"m": given.m, "v": given.v, "vhat": given.vhat}, given.g, kind)
-        return Ready(optimizer.step, lambda _: _read_adam(p, optimizer, -1.0))
-
-    return start
-
-
-def clip_adam(kind: Kind) -> Callable[[Step], Ready]:
-    """Returns the way by clip_grad_norm_ and then torch.optim.Adam."""
+def _adam(kind: Kind, sign: float, moments: tuple[str, ...], clip: bool) -> Callable[[Step], Ready]:
+    """Returns the way by torch.optim.Adam, after clip_grad_norm_ with `clip`. torch gets sign x,
+    since it subtracts, which gives the same numbers but for the sign."""
 
     def start(given: Step) -> Ready:
         import torch
 
-        p, optimizer = _adam(given.x.copy(), {"m": given.m, "v": given.v}, given.g.copy(), kind)
+        p = torch.from_numpy(sign * given.x).requires_grad_(True)
+        p.grad = torch.from_numpy(given.g.copy())
+        optimizer = torch.optim.Adam([p], RATE, (BETA1, BETA2), EPSILON, amsgrad="vhat" in moments, **{kind: True})
+        state = {_NAMES[name]: torch.from_numpy(getattr(given, name).copy()) for name in moments}
+        optimizer.state[p] = {"step": torch.tensor(0.0), **state}
 
-        def act() -> Tensor:
-            norm = torch.nn.utils.clip_grad_norm_([p], CLIP, foreach=True)
+        def act() -> Tensor | None:
+            norm = torch.nn.utils.clip_grad_norm_([p], CLIP, foreach=True) if clip else None
             optimizer.step()
             return norm
 
-        return Ready(act, lambda norm: {"norm": norm.numpy(), **_read_adam(p, optimizer, 1.0)})
+        def read(norm: Tensor | None) -> Outcome:
+            found = {name: optimizer.state[p][_NAMES[name]].numpy() for name in moments}
+            return {"x": sign * p.detach().numpy(), **found, **({} if norm is None else {"norm": norm.numpy()})}
+
+        return Ready(act, read)
 
     return start
+
+
+def amsgrad(kind: Kind) -> Callable[[Step], Ready]:
+    return _adam(kind, -1.0, ("m", "v", "vhat"), clip=False)
+
+
+def clip_adam(kind: Kind) -> Callable[[Step], Ready]:
+    return _adam(kind, 1.0, ("m", "v"), clip=True)

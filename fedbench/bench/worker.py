@@ -26,7 +26,7 @@ def serve(requests: TextIO, answers: TextIO) -> None:
         request = json.loads(line)
         try:
             if "prepare" in request:
-                sampler, answer = _prepare(request)
+                sampler, answer = _prepare(**request)
             else:
                 answer = dict(zip(("passed", "worked"), sampler.both(), strict=True)) if sampler else {}
         except Exception as error:
@@ -35,11 +35,11 @@ def serve(requests: TextIO, answers: TextIO) -> None:
         answers.flush()
 
 
-def _prepare(request: dict[str, Any]) -> tuple[Sampler | None, dict[str, Any]]:
-    case = watched(request["prepare"])
+def _prepare(prepare: str, small: bool = False) -> tuple[Sampler | None, dict[str, object]]:
+    case = watched(prepare)
     if why := missing(case.ours):
         return None, {"skipped": why}
-    given = case.inputs(case.small if request["small"] else case.size)
+    given = case.inputs(case.small if small else case.size)
     ready = case.ours.start(given)
     case.check(case.ours, ready, case.reference(given))
     return Sampler(ready.act), {"skipped": ""}
@@ -57,7 +57,16 @@ class Worker:
             [python, "-P", Path(__file__).with_name("other_build.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def ask(self, **request: Any) -> dict[str, Any]:
+    def prepare(self, case: str, *, small: bool) -> str:
+        """Prepares a case, and returns why that build cannot run it, or empty text."""
+        return str(self._ask(prepare=case, small=small)["skipped"])
+
+    def sample(self) -> tuple[float, float]:
+        """Returns what `Sampler.both` does there."""
+        answer = self._ask(sample=True)
+        return answer["passed"], answer["worked"]
+
+    def _ask(self, **request: object) -> dict[str, Any]:
         """Returns the answer to a request. FedbenchError if it is an error, or there is none."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -16,7 +16,7 @@ from fedbench.bench import GROUPS, host, select, table
 from fedbench.bench.case import AnyCase
 from fedbench.bench.compare import THRESHOLD, Change, compare
 from fedbench.bench.measure import measure
-from fedbench.bench.report import Row, load, load_all, rows, save
+from fedbench.bench.report import Row, libraries, load, load_all, rows, save
 from fedbench.cli import completion
 from fedbench.cli.options import JsonOption
 from fedbench.cli.output import err, print_json, print_table, say, show
@@ -134,7 +134,7 @@ def _compare(files: tuple[Path, Path], threshold: float, as_json: bool) -> None:
     for name in ("cpu", "threads"):
         if origin.get(name) != now.get(name):
             show(f"the two files differ in {name}: {quoted(origin.get(name))} and {quoted(now.get(name))}")
-    changes = compare(before, after, (origin.get("libraries", {}), now.get("libraries", {})), threshold)
+    changes = compare(before, after, (libraries(origin), libraries(now)), threshold)
     if all(change.slowdown is None for change in changes):
         raise UsageError(f"{files[0]}, {files[1]}: expected a case that both measured beside the same rival, found none")
     if as_json:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from fedbench import _core
 from fedbench.errors import UsageError
 from fedbench.kernels import checks, inputs
@@ -58,7 +56,9 @@ def _stream(dispatch: Stream) -> _core.StreamPolicy:
         buffer=inputs.size("stream: buffer_size", size) if is_counted else 1,
         restart=named(_core.Restart, dispatch.restart, "stream: restart"),
         order=named(_core.DispatchOrder, dispatch.order, "stream: order"),
-        **_scripted(dispatch),
+        initial=inputs.clients("stream: initial", dispatch.initial),
+        replacements=_replacements(dispatch),
+        scripted=dispatch.replacements is not None,
         max_staleness=NO_LIMIT if limit is None else inputs.size("stream: max_staleness", limit),
         stop_stale=dispatch.stop_stale,
         harmonic=0.0 if is_counted else checks.within("stream: buffer_size", size, "a number >= 1", low=1),
@@ -75,23 +75,14 @@ def _routed(dispatch: Stream) -> _core.Routed:
         tasks=inputs.size("stream: concurrency", dispatch.concurrency),
         buffer=inputs.size("stream: buffer_size", dispatch.buffer_size),
         routing=inputs.parameter("stream: routing", dispatch.routing),
-        **_scripted(dispatch),
+        initial=inputs.clients("stream: initial", dispatch.initial),
+        replacements=_replacements(dispatch),
+        scripted=dispatch.replacements is not None,
     )
 
 
-class _Scripted(TypedDict):
-    initial: list[int]
-    replacements: list[int]
-    scripted: bool
-
-
-def _scripted(dispatch: Stream) -> _Scripted:
-    replacements = () if dispatch.replacements is None else dispatch.replacements
-    return {
-        "initial": inputs.clients("stream: initial", dispatch.initial),
-        "replacements": inputs.clients("stream: replacements", replacements),
-        "scripted": dispatch.replacements is not None,
-    }
+def _replacements(dispatch: Stream) -> list[int]:
+    return [] if dispatch.replacements is None else inputs.clients("stream: replacements", dispatch.replacements)
 
 
 def _poll(dispatch: Poll) -> _core.Poll:

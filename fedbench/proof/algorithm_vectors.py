@@ -29,30 +29,27 @@ from fedbench.types import Batch, Info, Job, State, Vector, Weights
 
 # The vectors have names of their own. These tables translate them, for all algorithms or by
 # algorithm: options, values of options, and values of the state.
-OPTIONS = {"eta_l": "local_lr", "eta_g": "server_lr"}
+OPTIONS = {
+    "eta_l": "local_lr",
+    "eta_g": "server_lr",
+    "M": "buffer_size",
+    "S": "buffer_size",
+    "n": "cohort_size",
+    "m": "cohort_size",
+    "s": "cohort_size",
+    "R": "delay_threshold",
+    "tau_c": "delay_threshold",
+}
 OPTIONS_OF: dict[str, dict[str, str]] = {
-    "ace": {"M": "buffer_size"},
     "aced": {"tau": "delay_threshold"},
-    "area": {"M": "buffer_size"},
-    "ca2fl": {"M": "buffer_size"},
-    "defedavg_iid": {"n": "cohort_size"},
-    "defedavg_niid": {"n": "cohort_size"},
-    "fadas": {"M": "buffer_size", "tau_c": "delay_threshold"},
-    "fedac": {"M": "buffer_size"},
     "fedadam": {"v0": "init_moment"},
     "fedagrac": {"lambda": "calibration_rate", "init": "init_reference"},
     "fedasync": {"alpha": "mixing", "rho": "prox"},
-    "fedbuff": {"M": "buffer_size"},
     "feddyn": {"a": "regularization"},
-    "fedecho": {"M": "buffer_size", "optimizer": "distill_optimizer", "eta_d": "distill_lr", "clip": "clip_norm"},
+    "fedecho": {"optimizer": "distill_optimizer", "eta_d": "distill_lr", "clip": "clip_norm"},
     "fedlin": {"eta_bar": "local_lr"},
     "fedprox": {"mu": "prox", "prox": "prox_form"},
-    "malenia": {"S": "buffer_size"},
     "fedstale": {"beta": "stale_weight"},
-    "msync": {"m": "cohort_size"},
-    "quafl": {"s": "cohort_size"},
-    "rennala": {"S": "buffer_size"},
-    "ringmaster": {"R": "delay_threshold"},
     "scaffold": {"init": "init_control"},
 }
 UNNAMED: dict[str, dict[str, str]] = {"mifa": {"start": "warm"}}
@@ -62,23 +59,14 @@ VALUES_OF: dict[str, dict[tuple[str, str], str]] = {
     "fednova": {("weights", "p"): "p_normalised"},
 }
 STATE_OF: dict[str, dict[str, str]] = {
-    "ace": {"h_i": "h_i"},
-    "aced": {"base_i": "base_i", "h_i": "h_i"},
     "area": {"y_i": "memory"},
-    "ca2fl": {"h": "h", "h_i": "h_i"},
-    "fadas": {"m": "m", "v": "v", "vhat": "vhat"},
-    "fedac": {"C": "C", "C_i": "memory", "m": "m", "v": "v"},
-    "fedadam": {"m": "m", "v": "v", "vhat": "vhat"},
-    "fedagrac": {"nu": "nu", "nu_i": "memory"},
-    "fedawe": {"X_i": "memory", "last_i": "last_i"},
-    "feddyn": {"h": "h", "l_i": "memory"},
-    "fedecho": {"Z": "Z"},
-    "fedstale": {"h_i": "h_i", "interval_i": "interval_i"},
-    "fedvarp": {"y_i": "y_i"},
-    "mifa": {"G_i": "G_i"},
+    "fedac": {"C_i": "memory"},
+    "fedagrac": {"nu_i": "memory"},
+    "fedawe": {"X_i": "memory"},
+    "feddyn": {"l_i": "memory"},
     "quafl": {"X_i": "memory"},
-    "ringleader": {"mean_i": "mean_i", "count_i": "b_i"},
-    "scaffold": {"c": "c", "c_i": "memory"},
+    "ringleader": {"count_i": "b_i"},
+    "scaffold": {"c_i": "memory"},
 }
 
 
@@ -213,10 +201,7 @@ class AlgorithmVector(Checked):
         found = [versions[v] for v in self.expected.versions]
         worst = compare(found, self.expected.x, getattr(self.tolerance, precision), "x")
         for key, want in self.expected.state.items():
-            field = STATE_OF.get(name, {}).get(key)
-            if field is None:
-                raise Unsupported(f"state {key!r} of {name}")
-            got = _value(algorithm, state, field, problem.clients)
+            got = _value(algorithm, state, key, problem.clients)
             worst = max(worst, compare(got, want, self.tolerance.state[key][precision], key))
         return worst
 
@@ -233,12 +218,17 @@ class AlgorithmVector(Checked):
         return [first, *trace.x], execution.state
 
 
-def _value(algorithm: Algorithm, state: State, field: str, clients: int) -> object:
+def _value(algorithm: Algorithm, state: State, key: str, clients: int) -> object:
     """Returns a value of the state as vectors have it, with tables as rows. If the state has no
-    value of that name, it is what the algorithm's method of that name derives from the state."""
-    if field not in state:
-        return getattr(algorithm, field)(state)
-    value = getattr(state, field)
+    value of that name, it is what the algorithm's method of that name derives from the state.
+    Unsupported if there is neither."""
+    name = STATE_OF.get(algorithm.name, {}).get(key, key)
+    derived = getattr(algorithm, name, None)
+    if name not in state:
+        if not callable(derived):
+            raise Unsupported(f"state {key!r} of {algorithm.name}")
+        return derived(state)
+    value = getattr(state, name)
     if isinstance(value, TeacherMean):
         return [value.stored(client) for client in range(clients)]
     return value.dense() if isinstance(value, ClientTable) else value

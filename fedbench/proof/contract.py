@@ -14,7 +14,7 @@ import typing
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -24,22 +24,16 @@ from fedbench.kernels.timing import NANOSECONDS
 from fedbench.proof.compare import bits
 from fedbench.proof.costs import costs_declared
 from fedbench.proof.findings import Finding, expect, findings
-from fedbench.proof.testbed import UPDATES, Trace, World
+from fedbench.proof.testbed import UPDATES, Trace, World, Wrapped
 from fedbench.protocols import Algorithm, Tools
 from fedbench.scenarios.grid import EvenGrid
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Job, LocalRule, Message, Reply, State, Vector, Work
 
 
-class Watched:
+class Watched(Wrapped[Algorithm]):
     """An algorithm whose methods are watched: pure ones are called twice, and inputs cannot be
     written."""
-
-    def __init__(self, algorithm: Algorithm) -> None:
-        self.algorithm = algorithm
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.algorithm, name)
 
     @classmethod
     def run(cls, world: World) -> tuple[list[Vector], State]:
@@ -48,18 +42,18 @@ class Watched:
 
     def broadcast(self, state: State, tools: Tools) -> Message:
         before = bits(state)
-        message = self.algorithm.broadcast(state, tools)
+        message = self.inner.broadcast(state, tools)
         expect(bits(state) == before, "broadcast changes the state; only step may")
         return message
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
-        first, second = (self.algorithm.local(message, job, memory) for _ in range(2))
+        first, second = (self.inner.local(message, job, memory) for _ in range(2))
         same = all(bits(getattr(first, f.name)) == bits(getattr(second, f.name)) for f in fields(LocalRule))
         expect(same, "local gives another rule when it is called again; it must be pure")
         return first
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
-        first, second = (self.algorithm.reply(message, job, work, memory) for _ in range(2))
+        first, second = (self.inner.reply(message, job, work, memory) for _ in range(2))
         same = bits([first.sent, first.memory]) == bits([second.sent, second.memory])
         expect(same, "reply gives another answer when it is called again")
         for name, array in first.sent.items():
@@ -71,7 +65,7 @@ class Watched:
         for array in (*(getattr(batch, f.name) for f in fields(Batch)), *batch.sent.values()):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
-        self.algorithm.step(state, batch, tools)
+        self.inner.step(state, batch, tools)
 
 
 def same_run(one: tuple[list[Vector], State], other: tuple[list[Vector], State], otherwise: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from fedbench.engine import declared
 from fedbench.engine.passes import Passes, gradients_of
 from fedbench.kernels import TeacherMean
 from fedbench.proof.findings import expect
-from fedbench.proof.testbed import UPDATES, World
+from fedbench.proof.testbed import UPDATES, World, Wrapped
 from fedbench.protocols import Algorithm, Logits, Pullback, RowIndices, Tools
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Job, LocalRule, Message, Reply, ServerMemory, State, Traffic, Vector, Work
@@ -21,26 +21,24 @@ from fedbench.written import counted
 BITS_PER_VALUE = 32
 
 
-class Asked:
+class Asked(Wrapped[Tools]):
     """Tools that note in which method of the algorithm full gradients of clients are asked for, and
     count what the server computes with them itself."""
 
     def __init__(self, tools: Tools, place: str, places: set[str], passes: Passes) -> None:
-        self.tools, self.place, self.places, self.passes = tools, place, places, passes
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.tools, name)
+        super().__init__(tools)
+        self.place, self.places, self.passes = place, places, passes
 
     def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
         self.places.add(self.place)
-        return self.tools.gradients(clients, x)
+        return self.inner.gradients(clients, x)
 
     def public_logits(self, x: Vector, rows: RowIndices, *, training: bool = False) -> tuple[Logits, Pullback]:
-        logits, pullback = self.tools.public_logits(x, rows, training=training)
+        logits, pullback = self.inner.public_logits(x, rows, training=training)
         return logits, self.passes.pulled(pullback, len(rows))
 
 
-class Metered:
+class Metered(Wrapped[Algorithm]):
     """An algorithm whose costs are measured while it runs.
 
     Attributes:
@@ -54,7 +52,8 @@ class Metered:
     """
 
     def __init__(self, algorithm: Algorithm, public_examples: int) -> None:
-        self.algorithm, self.public_examples = algorithm, public_examples
+        super().__init__(algorithm)
+        self.public_examples = public_examples
         self.down = self.up = 0.0
         self.dense_down = self.dense_up = 0
         self.per_step, self.full = 1, 0
@@ -62,20 +61,17 @@ class Metered:
         self.looks_back = False
         self.before, self.passes = Passes(), Passes()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.algorithm, name)
-
     def init(self, x0: Vector, tools: Tools) -> State:
-        return self.algorithm.init(x0, cast(Tools, Asked(tools, "init", self.gradients_in, self.before)))
+        return self.inner.init(x0, cast(Tools, Asked(tools, "init", self.gradients_in, self.before)))
 
     def broadcast(self, state: State, tools: Tools) -> Message:
-        message = self.algorithm.broadcast(state, cast(Tools, Asked(tools, "broadcast", self.gradients_in, self.passes)))
+        message = self.inner.broadcast(state, cast(Tools, Asked(tools, "broadcast", self.gradients_in, self.passes)))
         sent = model_sized(dict(message.items()), len(state.x))
         self.dense_down, self.down = max(self.dense_down, len(sent)), max(self.down, filled(sent))
         return message
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
-        rule = self.algorithm.local(message, job, memory)
+        rule = self.inner.local(message, job, memory)
         asked = gradients_of(rule)
         self.per_step, self.full = max(self.per_step, asked.per_step), max(self.full, asked.full)
         if "public_logits" in rule.wants:  # the server computes them, from the old model and the Delta
@@ -84,7 +80,7 @@ class Metered:
         return rule
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
-        reply = self.algorithm.reply(message, job, work, memory)
+        reply = self.inner.reply(message, job, work, memory)
         sent = model_sized(reply.sent, len(work.delta))
         self.dense_up, self.up = max(self.dense_up, len(sent)), max(self.up, filled(sent))
         return reply
@@ -95,7 +91,7 @@ class Metered:
             return batch.base_x(entry)
 
         asked = cast(Tools, Asked(tools, "step", self.gradients_in, self.passes))
-        self.algorithm.step(state, dataclasses.replace(batch, base_x=base_x), asked)
+        self.inner.step(state, dataclasses.replace(batch, base_x=base_x), asked)
 
 
 def costs_declared(algorithm: Algorithm) -> str:
@@ -167,7 +163,7 @@ def _check_server_work(world: World, metered: Metered) -> None:
     )
 
 
-def model_sized(named: Mapping[str, Any], dim: int) -> list[Vector]:
+def model_sized(named: Mapping[str, object], dim: int) -> list[Vector]:
     """Returns the values that are vectors of the model's size."""
     return [value for value in named.values() if isinstance(value, np.ndarray) and value.shape == (dim,)]
 
@@ -196,11 +192,11 @@ def logits_in(state: State) -> int:
     return sum(value.bytes // value.dtype.itemsize for _, value in state.items() if isinstance(value, TeacherMean))
 
 
-def _vectors(value: Any, dim: int) -> int:
-    is_of_them = isinstance(value, np.ndarray) and value.ndim > 0 and value.shape[-1] == dim and value.dtype.kind == "f"
-    return value.size // dim if is_of_them else 0
+def _vectors(value: object, dim: int) -> int:
+    if isinstance(value, np.ndarray) and value.ndim > 0 and value.shape[-1] == dim and value.dtype.kind == "f":
+        return value.size // dim
+    return 0
 
 
-def _named(costs: ServerMemory | tuple[Any, ...]) -> str:
-    fields: tuple[str, ...] = costs._fields  # type: ignore[union-attr]
-    return ", ".join(f"{field}={value:g}" for field, value in zip(fields, costs, strict=True))
+def _named(costs: NamedTuple) -> str:
+    return ", ".join(f"{field}={value:g}" for field, value in costs._asdict().items())

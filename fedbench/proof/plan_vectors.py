@@ -19,13 +19,8 @@ from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, T
 Key = tuple[int, int]  # client, k
 TIMES = ("t_dispatch", "t_start", "t_finish", "t_arrive")
 COLUMNS = ("client", "k", "base", "steps", "consumed_by", *TIMES, "t_stop")
-POLICIES: dict[str, Callable[..., Dispatch]] = {
-    "rounds": Rounds,
-    "stream": Stream,
-    "broadcast": Broadcast,
-    "mailbox": Mailbox,
-    "poll": Poll,
-    "turns": Turns,
+POLICIES: dict[str, type[Dispatch]] = {
+    policy.__name__.lower(): policy for policy in (Rounds, Stream, Broadcast, Mailbox, Poll, Turns)
 }
 OPTIONS = {"buffer": "buffer_size", "dispatch": "order", "period": "period_seconds"}
 """Our names of options that have another one in vectors."""
@@ -50,7 +45,10 @@ def dispatch_of(policy: Mapping[str, object], clients: int) -> Dispatch:
         options["routing"] = (1 / clients,) * clients
     if options.get("restart") == "self":
         options["replacements"] = None
-    return POLICIES[kind](**options | ({"select": "scripted"} if kind == "rounds" else {}))
+    if kind == "rounds":
+        options["select"] = "scripted"
+    make: Callable[..., Dispatch] = POLICIES[kind]
+    return make(**options)
 
 
 Seconds = float | list[float]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from fedbench.proof.forms import Form
 from fedbench.types import Vector, Weights
 
 Rows = npt.NDArray[np.int64] | None
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,7 @@ class ClientForm(Form):
     y: list[int] | None = None
 
 
-def _given(form: Form, name: str) -> Any:
-    value = getattr(form, name)
+def _given(name: str, value: T | None) -> T:
     if value is None:
         raise ValueError(f"problem: expected {name}, found none")
     return value
@@ -146,12 +146,13 @@ class ProblemForm(Form):
         shares = zip(self.clients, n / n.sum(), strict=True)
         p = np.array([share if client.p is None else client.p for client, share in shares])
         if self.kind == "quadratic":
-            A, c = (np.array([_given(client, name) for client in self.clients], dtype) for name in ("A", "c"))
+            A = np.array([_given("A", client.A) for client in self.clients], dtype)
+            c = np.array([_given("c", client.c) for client in self.clients], dtype)
             return Quadratic(n, p, c.shape[1], A, c)
         if self.kind == "softmax":
-            C, D, l2 = (_given(self, name) for name in ("classes", "features", "l2"))
-            X = [np.array(_given(client, "X"), dtype).reshape(-1, D) for client in self.clients]
-            y = [np.array(_given(client, "y"), np.int64) for client in self.clients]
+            C, D, l2 = _given("classes", self.classes), _given("features", self.features), _given("l2", self.l2)
+            X = [np.array(_given("X", client.X), dtype).reshape(-1, D) for client in self.clients]
+            y = [np.array(_given("y", client.y), np.int64) for client in self.clients]
             public = None if self.public is None else np.array(self.public, dtype).reshape(-1, D)
             return Softmax(n, p, C * D + C, C, D, l2, X, y, public)
         raise Unsupported(f"problem: unknown kind {self.kind!r}; known: quadratic, softmax")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from fedbench.proof.problems import Quadratic, Softmax
 from fedbench.protocols import Algorithm
 from fedbench.types import Dispatch, Info, Poll, State, Vector
 
+T = TypeVar("T")
 CLIENTS, DIM, SEED = 12, 5, 0
 UPDATES = 60  # so many that the slowest client has reported, even if an update takes one arrival
 SPEEDS = np.linspace(0.5, 2, CLIENTS)
@@ -56,6 +58,17 @@ class Trace:
 
     def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
         self.x.append(execution.state.x.copy())
+
+
+class Wrapped(Generic[T]):
+    """An object that stands for another one, and answers in its place where it has no answer of its
+    own."""
+
+    def __init__(self, inner: T) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
 
 
 class World:

@@ -29,7 +29,7 @@ class Bag:
         A name that the bag does not have is read or set.
     """
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         self.__dict__.update(fields)
 
     def __getattr__(self, name: str) -> Any:

@@ -42,10 +42,10 @@ def test_a_worker_answers_line_by_line() -> None:
 
 def test_a_worker_process_runs_this_tree_s_cases() -> None:
     with Worker(HERE) as worker:
-        assert worker.ask(prepare="queue-hold-100", small=True) == {"skipped": ""}
-        assert worker.ask(sample=True)["worked"] > 0
+        assert worker.prepare("queue-hold-100", small=True) == ""
+        assert min(worker.sample()) > 0
         with pytest.raises(FedbenchError, match="unknown case 'nobody'"):
-            worker.ask(prepare="nobody", small=True)
+            worker.prepare("nobody", small=True)
 
 
 def test_a_worker_that_ends_is_an_error(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_worker_that_ends_is_an_error(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
     with Worker(program) as worker, pytest.raises(FedbenchError, match="the process ended with 3"):
-        worker.ask(sample=True)
+        worker.sample()
 
 
 def test_a_base_that_cannot_run_a_case_is_not_comparable_a_head_that_cannot_is_an_error(tmp_path: Path) -> None:
@@ -122,16 +122,19 @@ def test_a_commit_that_cannot_be_built_leaves_nothing(tmp_path: Path) -> None:
         pass
 
 
-def sampled(monkeypatch: pytest.MonkeyPatch, *samples: dict[str, float]) -> Change:
+def sampled(monkeypatch: pytest.MonkeyPatch, *samples: tuple[float, float]) -> Change:
     """Returns the change between a base whose calls take a second, by both clocks, and a head that
     has these samples in turn."""
 
     class Sampled:
         def __init__(self, python: Path) -> None:
-            self.left = itertools.cycle(samples if python.name == "head" else [{"passed": 1.0, "worked": 1.0}])
+            self.left = itertools.cycle(samples if python.name == "head" else [(1.0, 1.0)])
 
-        def ask(self, **request: Any) -> dict[str, Any]:
-            return {"skipped": ""} if "prepare" in request else next(self.left)
+        def prepare(self, case: str, *, small: bool) -> str:
+            return ""
+
+        def sample(self) -> tuple[float, float]:
+            return next(self.left)
 
         def __enter__(self) -> Sampled:
             return self
@@ -155,18 +158,18 @@ def sampled(monkeypatch: pytest.MonkeyPatch, *samples: dict[str, float]) -> Chan
 def test_what_processors_work_counts_and_waiting_only_if_it_is_long(
     passed: float, worked: float, verdict: str, note: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change = sampled(monkeypatch, {"passed": passed, "worked": worked})
+    change = sampled(monkeypatch, (passed, worked))
     assert (change.verdict, change.note) == (verdict, note)
 
 
 def test_the_time_that_passes_must_be_longer_in_three_quarters_of_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    busy = [{"passed": passed, "worked": 1.0} for passed in (1.2, 1.2, 4.0, 4.0, 4.0)]
+    busy = [(passed, 1.0) for passed in (1.2, 1.2, 4.0, 4.0, 4.0)]
     assert sampled(monkeypatch, *busy).verdict == "same"
 
 
 def test_the_fastest_process_of_each_build_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regress, "PROCESSES", 1)
-    slow = sampled(monkeypatch, {"passed": 1.5, "worked": 1.5})
+    slow = sampled(monkeypatch, (1.5, 1.5))
     assert slow.verdict == "slower"
     pair, calm = np.full((2, 5, 2), 1.0), np.full((2, 5, 2), 1.0)
     pair[1] = 1.5
@@ -175,8 +178,8 @@ def test_the_fastest_process_of_each_build_is_compared(monkeypatch: pytest.Monke
 
 
 def test_one_sample_of_many_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    calm = {"passed": 1.0, "worked": 1.0}
-    assert sampled(monkeypatch, *[calm] * 4, {"passed": 9.0, "worked": 9.0}).verdict == "same"
+    calm = (1.0, 1.0)
+    assert sampled(monkeypatch, *[calm] * 4, (9.0, 9.0)).verdict == "same"
 
 
 SLOWER = """

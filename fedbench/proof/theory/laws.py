@@ -8,7 +8,6 @@ the same -local_lr K g_i from wherever it starts, and a biased sum is noticed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ from fedbench.proof.closed_network import closed_network
 from fedbench.proof.theory.bed import Clients, Noisy, play, problem
 from fedbench.proof.theory.limits import UNEQUAL
 from fedbench.proof.theory.rows import Row, bound_by, claim, exact, value
-from fedbench.types import Batch, Info, State, Vector, Weights
+from fedbench.types import Batch, Info, Integers, State, Vector, Weights
 
 RATE = 0.1
 
@@ -56,7 +55,7 @@ def staleness() -> Iterator[Row]:
     on = problem()
     slow = np.random.default_rng(1).lognormal(0.0, 1.0, on.clients)
     for concurrency, M, before in ((10, 1, False), (10, 5, False), (25, 5, False), (25, 5, True)):
-        options: dict[str, Any] = {"concurrency": concurrency, "buffer_size": M, "dispatch_before_update": before}
+        options: dict[str, object] = {"concurrency": concurrency, "buffer_size": M, "dispatch_before_update": before}
         algorithm = registry.find("algorithm", "fedbuff").make(options)
         chunk = Clients(seconds=slow).scheduler(algorithm, on, 4000, seed=0).next()
         found = (chunk.consumed_by[chunk.entries] - chunk.base[chunk.entries])[10 * concurrency :]
@@ -109,7 +108,7 @@ def polls(alpha: str, step: Duration, seeds: int = 16) -> tuple[Vector, Vector]:
         step: the times of a step.
         seeds: how many runs are made.
     """
-    on, kept = sloped(6, common=0.2), list[tuple[npt.NDArray[np.integer[Any]], Vector]]()
+    on, kept = sloped(6, common=0.2), list[tuple[Integers, Vector]]()
 
     class Watched(FAVANO):
         """FAVANO that keeps (w - z) / alpha of every polled client."""

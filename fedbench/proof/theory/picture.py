@@ -7,7 +7,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,17 +26,6 @@ TERMS = ("#e2a3a3", "#a9c4e4", "#a8d5ba", "#f0d9a0", "#cdbbe6")
 COLUMNS, WIDTH, HEIGHT = 3, 7.4, 3.3  # panels side by side; inches of a panel
 TOP, BOTTOM = 0.85, 0.5  # inches of a panel for its title, and for the label of its axis
 LETTERS = 78  # letters in a line of a title
-STYLE: Any = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.spines.left": False,
-    "axes.axisbelow": True,
-    "axes.edgecolor": INK,
-    "ytick.left": False,
-    "grid.color": GRID,
-    "legend.frameon": False,
-}
 
 
 def draw(found: Sequence[tuple[Claim, Row]], path: Path) -> None:
@@ -55,7 +44,20 @@ def draw(found: Sequence[tuple[Claim, Row]], path: Path) -> None:
     for claim, row in found:
         panels.setdefault(claim.name, (claim, []))[1].append(row)
     across, down = min(COLUMNS, len(panels)), math.ceil(len(panels) / COLUMNS)
-    with mpl.rc_context(STYLE):
+    style = mpl.rc_context(
+        {
+            "font.size": 9,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.spines.left": False,
+            "axes.axisbelow": True,
+            "axes.edgecolor": INK,
+            "ytick.left": False,
+            "grid.color": GRID,
+            "legend.frameon": False,
+        }
+    )
+    with style:
         figure = Figure(figsize=(WIDTH * across, HEIGHT * down))
         for place, panel in enumerate(panels.values()):
             left, bottom = WIDTH * (place % COLUMNS), HEIGHT * (down - 1 - place // COLUMNS)
@@ -78,10 +80,10 @@ class Place(NamedTuple):
         box = (self.left + left) / self.width, (self.bottom + BOTTOM) / self.height
         return self.figure.add_axes((*box, width / self.width, (HEIGHT - TOP - BOTTOM) / self.height))
 
-    def text(self, x: float, y: float, words: str, **style: Any) -> None:
+    def text(self, x: float, y: float, words: str, fontsize: float, color: str, fontweight: str = "normal") -> None:
         """Writes words, whose upper left corner is x, y inches from that of the panel."""
         at = (self.left + x) / self.width, (self.bottom + HEIGHT - y) / self.height
-        self.figure.text(*at, words, va="top", **style)
+        self.figure.text(*at, words, va="top", fontsize=fontsize, color=color, fontweight=fontweight)
 
 
 def _panel(place: Place, panel: Panel) -> None:

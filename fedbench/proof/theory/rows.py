@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -41,16 +41,9 @@ class Row:
     shares: tuple[tuple[str, float], ...] = ()
     sign: int = 1
 
-    def as_dict(self) -> dict[str, Any]:
-        numbers = {name: getattr(self, name) for name in ("measured", "expected", "allowed", "low", "high")}
-        return {
-            "check": self.check,
-            "kind": self.kind,
-            **numbers,
-            "sign": self.sign,
-            "shares": dict(self.shares),
-            "holds": self.holds,
-        }
+    def as_dict(self) -> dict[str, object]:
+        names = ("check", "kind", "measured", "expected", "allowed", "low", "high", "sign")
+        return {name: getattr(self, name) for name in names} | {"shares": dict(self.shares), "holds": self.holds}
 
 
 @dataclass(frozen=True)

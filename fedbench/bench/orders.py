@@ -113,12 +113,8 @@ def outcome(orders: Orders, finished: Finished) -> Outcome:
     """Returns what all ways of a run are compared in. The loss after the first update belongs to it
     where all can train the same steps to the end: in softmax regression, which has no ties."""
     found = {"updates": len(orders.updates), "trained_steps": finished.trained, "test_accuracy": finished.accuracy}
-    return {**found, "first_loss": scores(finished.first, orders.test)[0]} if is_softmax(orders.clients.net) else found
-
-
-def is_softmax(net: Net) -> bool:
-    """Whether the network is one linear layer."""
-    return [layer.kind for layer in net.layers if layer.kind != "flatten"] == ["linear"]
+    is_softmax = [layer.kind for layer in orders.clients.net.layers if layer.kind != "flatten"] == ["linear"]
+    return {**found, "first_loss": scores(finished.first, orders.test)[0]} if is_softmax else found
 
 
 def matrix_and_bias(x: A, classes: int) -> tuple[A, A]:

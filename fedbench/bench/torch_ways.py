@@ -71,13 +71,11 @@ def sum_state_dicts(given: Sum) -> Ready:
 
 
 def sum_flat(given: Sum) -> Ready:
-    add, total = _adder(given)
-    return Ready(add, lambda _: {"sum": total.numpy()})
+    return Ready(_adder(given), lambda total: {"sum": total.numpy()})
 
 
-def _adder(given: Sum) -> tuple[Callable[[], Tensor], Tensor]:
-    """Returns a function that sums by `total.add_(delta, alpha=w)` for every delta, and the
-    total."""
+def _adder(given: Sum) -> Callable[[], Tensor]:
+    """Returns a function that sums by `total.add_(delta, alpha=w)` for every delta."""
     import torch
 
     rows, weights = tensors(given.deltas), given.weights.tolist()
@@ -89,7 +87,7 @@ def _adder(given: Sum) -> tuple[Callable[[], Tensor], Tensor]:
             total.add_(row, alpha=weight)
         return total
 
-    return add, total
+    return add
 
 
 def _equations(moments: Sequence[Singles], x: Singles, rate: float) -> Callable[[Tensor], State]:
@@ -121,7 +119,7 @@ def amsgrad_eager(given: Step) -> Ready:
 
 
 def sum_amsgrad_eager(given: SumStep) -> Ready:
-    (add, _), step = _adder(given.sum), _equations(given.step[1:4], given.step.x, RATE)
+    add, step = _adder(given.sum), _equations(given.step[1:4], given.step.x, RATE)
     return Ready(lambda: step(add()), arrays)
 
 

@@ -61,46 +61,46 @@ __all__ = [
     "weighted_sum_norm",
 ]
 
-Array = object  # of any library, on a CUDA device; a result is a DeviceArray unless there was an `out`
+Data = object  # an array of any library on a CUDA device; a result is a DeviceArray unless there was an `out`
 Stream = int | None
 
 
-def weighted_sum(weights: npt.ArrayLike, vectors: Array, *, out: Array | None = None, stream: Stream = None) -> Array:
+def weighted_sum(weights: npt.ArrayLike, vectors: Data, *, out: Data | None = None, stream: Stream = None) -> Data:
     """Returns sum_k w_k v_k (d,) of `vectors` (K, d) or K vectors (d,), as
     fedbench.kernels.weighted_sum."""
     return weighted_sum_norm(weights, vectors, out=out, stream=stream)[0]
 
 
 def weighted_sum_norm(
-    weights: npt.ArrayLike, vectors: Array, *, out: Array | None = None, stream: Stream = None
-) -> tuple[Array, float]:
+    weights: npt.ArrayLike, vectors: Data, *, out: Data | None = None, stream: Stream = None
+) -> tuple[Data, float]:
     """Returns the weighted sum and its squared L2 norm (float64)."""
     return _cuda.weighted_sum(np.ascontiguousarray(weights, np.float64), vectors, out, stream)
 
 
-def dot(a: Array, b: Array, *, stream: Stream = None) -> float:
+def dot(a: Data, b: Data, *, stream: Stream = None) -> float:
     """Returns sum_i a_i b_i in float64, of a and b (d,) of one dtype."""
     return _cuda.dot(a, b, stream)
 
 
-def norm(a: Array, *, stream: Stream = None) -> float:
+def norm(a: Data, *, stream: Stream = None) -> float:
     """Returns the L2 norm in float64."""
     return math.sqrt(dot(a, a, stream=stream))
 
 
-def movement(x: Array, base: Array, delta: Array, *, stream: Stream = None) -> Movement:
+def movement(x: Data, base: Data, delta: Data, *, stream: Stream = None) -> Movement:
     """Returns what fedbench.kernels.movement does."""
     return Movement(*_cuda.movement(x, base, delta, stream))
 
 
-def clip_sgd(x: Array, g: Array, rate: float, clip: float | None = None, *, stream: Stream = None) -> tuple[float, float]:
+def clip_sgd(x: Data, g: Data, rate: float, clip: float | None = None, *, stream: Stream = None) -> tuple[float, float]:
     """Makes the step x -= rate factor g in place, as fedbench.kernels.clip_sgd. Returns the norm
     before clipping and the factor."""
     return _cuda.clip_sgd(x, g, rate, _bound(clip), stream)
 
 
 def clip_adam(
-    x: Array, m: Array, v: Array, g: Array, rule: AdamRule, clip: float | None = None, *, stream: Stream = None
+    x: Data, m: Data, v: Data, g: Data, rule: AdamRule, clip: float | None = None, *, stream: Stream = None
 ) -> tuple[float, float]:
     """Makes a step of Adam with the clipped gradient in place, as fedbench.kernels.clip_adam.
     Returns the norm before clipping and the factor."""
@@ -108,11 +108,11 @@ def clip_adam(
 
 
 def adaptive_step(
-    x: Array,
-    m: Array,
-    v: Array,
-    vhat: Array | None,
-    direction: Array,
+    x: Data,
+    m: Data,
+    v: Data,
+    vhat: Data | None,
+    direction: Data,
     rule: AdamRule,
     *,
     use_maximum: bool = True,
@@ -124,12 +124,12 @@ def adaptive_step(
 
 
 def sum_adaptive_step(
-    x: Array,
-    m: Array,
-    v: Array,
-    vhat: Array | None,
+    x: Data,
+    m: Data,
+    v: Data,
+    vhat: Data | None,
     weights: npt.ArrayLike,
-    vectors: Array,
+    vectors: Data,
     rule: AdamRule,
     *,
     use_maximum: bool = True,
@@ -144,15 +144,15 @@ def sum_adaptive_step(
 
 def update_cache(
     weights: npt.ArrayLike,
-    vectors: Array,
-    rows: list[Array],
-    total: Array,
+    vectors: Data,
+    rows: list[Data],
+    total: Data,
     scale: float,
     *,
     order: Literal["deferred", "immediate", "newest"] = "deferred",
-    out: Array | None = None,
+    out: Data | None = None,
     stream: Stream = None,
-) -> Array:
+) -> Data:
     """Replaces the rows of K arrivals in a cache and returns its mean.
 
     calibrated_mean and newest_mean of fedbench.kernels do this with a table. cache.hpp states the
@@ -187,8 +187,8 @@ def update_cache(
 
 
 def distill(
-    student: Array,
-    teacher: Array,
+    student: Data,
+    teacher: Data,
     alpha_min: float,
     alpha_max: float,
     *,
@@ -204,13 +204,13 @@ def distill(
 
 
 def distill_gradient(
-    student: Array,
-    teacher: Array,
+    student: Data,
+    teacher: Data,
     alpha_min: float,
     alpha_max: float,
     *,
     kind: TeacherKind = "logits",
-    out: Array | None = None,
+    out: Data | None = None,
     stream: Stream = None,
 ) -> DistillGradient:
     """Returns the loss, alpha and gradient of `distill`, without the values of every row, as

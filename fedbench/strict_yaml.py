@@ -23,10 +23,6 @@ class RefusedYamlError(yaml.YAMLError):
     """The text is YAML, but breaks a rule of this module; the message is for the user."""
 
 
-class RepeatedKeyError(RefusedYamlError):
-    """A mapping has a key twice; the message names the key and its lines."""
-
-
 class _Strict:
     """What a loader of PyYAML refuses in addition."""
 
@@ -56,7 +52,7 @@ class _Strict:
             if earlier is not key:
                 lines = [one.start_mark.line + 1 for one in (earlier, key)]
                 where = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]} and {lines[1]}"
-                raise RepeatedKeyError(f"key {key.value!r:.60} is given twice, in {where}")
+                raise RefusedYamlError(f"key {key.value!r:.60} is given twice, in {where}")
         return super().construct_mapping(node, deep)  # type: ignore[misc,no-any-return]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -23,7 +24,7 @@ def command(store: StoreOption = Path("runs"), as_json: JsonOption = False) -> N
     for finding in examine(store):
         problems += finding.status == "problem"
         if as_json:
-            print_json(finding.as_dict())
+            print_json(asdict(finding))
             continue
         say(f"{finding.status:<8} {finding.check:<20} {finding.value}", BEFORE)
         if finding.advice:

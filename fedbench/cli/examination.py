@@ -8,7 +8,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
@@ -37,9 +37,6 @@ class Fact:
     value: str
     status: Status = "ok"
     advice: str = ""
-
-    def as_dict(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def examine(store: Path) -> Iterator[Fact]:

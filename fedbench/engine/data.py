@@ -37,14 +37,11 @@ def load_task(name: str, model: str, **texts: str | TextSource) -> Task:
     option."""
     if unknown := sorted(texts.keys() - text_options(plain(name))):
         raise UsageError(f"task.{unknown[0]}: is not for task {name}")
-    task: Task = registry.find("task", name)(model=model, **texts)
-    return task
+    return registry.find("task", name)(model=model, **texts)
 
 
-@functools.lru_cache(maxsize=2)
-def load_own(source: arrays.Source, model: str) -> Task:
-    """Loads a task of the user's own data, and keeps it likewise."""
-    return arrays.load(source, model)
+load_own = functools.lru_cache(maxsize=2)(arrays.load)
+"""Loads a task of the user's own data, and keeps it likewise."""
 
 
 @functools.lru_cache(maxsize=2)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.results.record import METRICS
 from fedbench.scenarios.grid import Grid
+from fedbench.scenarios.schema import Target
 from fedbench.shards import Shards
 from fedbench.types import Array, Vector
 
@@ -21,15 +21,6 @@ Progress = Callable[[int, float, float | None], None]
 Metrics = dict[str, float]
 Evaluate = Callable[[Sequence[Snapshot]], list[Metrics]]
 """A function from models to the metrics of each by name."""
-
-
-class Goal(Protocol):
-    """A metric and the value that it is to reach."""
-
-    @property
-    def metric(self) -> str: ...
-    @property
-    def value(self) -> float: ...
 
 
 class GoalHeld(Exception):
@@ -80,7 +71,7 @@ class GridEvaluator:
         evaluate: Evaluate,
         grid: Grid,
         progress: Progress | None = None,
-        goal: Goal | None = None,
+        goal: Target | None = None,
         hold_points: int = 1,
         at_a_time: int = 1,
     ) -> None:

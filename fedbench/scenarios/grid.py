@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,31 +19,6 @@ Times = npt.NDArray[np.int64]
 BITS = 64
 """Binary places behind the nanosecond with which the times of a logarithmic grid are computed."""
 LATEST_NS = 2**63 - 1
-
-
-class Grid(Protocol):
-    """The times of evaluation, in ascending order."""
-
-    def time_ns(self, point: int) -> int:
-        """Returns the time of a point, which counts from 0."""
-        ...
-
-    def times_ns(self, points: int) -> Times:
-        """Returns the times of the first points."""
-        ...
-
-    def points_until(self, end_ns: int) -> int:
-        """Returns how many points there are up to a time, which itself counts."""
-        ...
-
-    def at_or_after(self, times: Times) -> Times:
-        """Returns for each time the first point at or after it."""
-        ...
-
-
-def grid_ns(grid: Grid, end_ns: int) -> Times:
-    """Returns the times of all points of a run that ends at `end_ns`."""
-    return grid.times_ns(grid.points_until(end_ns))
 
 
 def in_seconds(times: Times) -> npt.NDArray[np.float64]:
@@ -59,15 +33,19 @@ class EvenGrid:
     step_ns: int
 
     def time_ns(self, point: int) -> int:
+        """Returns the time of a point, which counts from 0."""
         return point * self.step_ns
 
     def times_ns(self, points: int) -> Times:
+        """Returns the times of the first points."""
         return np.arange(points, dtype=np.int64) * self.step_ns
 
     def points_until(self, end_ns: int) -> int:
+        """Returns how many points there are up to a time, which itself counts."""
         return end_ns // self.step_ns + 1
 
     def at_or_after(self, times: Times) -> Times:
+        """Returns for each time the first point at or after it."""
         return -(-times // self.step_ns)
 
 
@@ -105,6 +83,10 @@ class LogGrid:
 
     def at_or_after(self, times: Times) -> Times:
         return np.asarray(np.searchsorted(self._times, times, "left"), np.int64)
+
+
+Grid = EvenGrid | LogGrid
+"""The times of evaluation, in ascending order; the methods of both kinds mean the same."""
 
 
 @functools.cache

@@ -25,7 +25,7 @@ from fedbench.errors import RecordError
 from fedbench.kernels import build_info
 from fedbench.results.record import Record
 from fedbench.results.store import Store, read
-from fedbench.scenarios.grid import grid_ns, in_seconds
+from fedbench.scenarios.grid import in_seconds
 from fedbench.scenarios.load import load
 from tests.cli.commands import fedbench
 
@@ -59,7 +59,8 @@ def assert_same(a: Record, b: Record) -> None:
 
 def test_all_algorithms_have_the_points_of_the_scenario(tmp_path: Path) -> None:
     """Those up to the end, 0 among them; and a store reads the records."""
-    wanted = in_seconds(grid_ns(load("digits-demo", [LOG]).evaluation.grid, SECONDS))
+    grid = load("digits-demo", [LOG]).evaluation.grid
+    wanted = in_seconds(grid.times_ns(grid.points_until(SECONDS)))
     assert (wanted[0], wanted[1], len(wanted)) == (0, 0.5, 67)
     for algorithm in ALGORITHMS:
         record = run(algorithm)

@@ -110,6 +110,7 @@ def test_windows_from_a_file_are_the_same_as_in_line(tmp_path: Path, monkeypatch
         ("w.csv", "client,on,off\n0.5,1,2\n", r"w.csv, line 2: expected a client 0 .. 1 and finite seconds"),
         ("w.csv", "client,on,off\n0,1,inf\n", r"w.csv, line 2: .*finite seconds"),
         ("w.json", "[[0, 1]]", r"w.json, entry 0: expected client, on and off"),
+        ("w.json", "[[true, 0, 1]]", r"w.json, entry 0: expected client, on and off"),
         ("w.json", "{}", r"w.json: expected a list of \[client, on, off\]"),
         ("w.json", "[", r"w.json: not valid JSON"),
         ("w.csv", "client,on,off\n0,1,2\n", r"availability.rows: expected one row for each of 2 clients, got 1"),

@@ -14,10 +14,17 @@ from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
 from fedbench.scenarios.evaluation_parts import EvenEvaluation, LogEvaluation
-from fedbench.scenarios.grid import EvenGrid, Grid, LogGrid, grid_ns, in_seconds, log_grid
+from fedbench.scenarios.grid import EvenGrid, Grid, LogGrid, Times, in_seconds, log_grid
 from fedbench.scenarios.load import load
 
 SECOND = 1_000_000_000
+
+
+def grid_ns(grid: Grid, end_ns: int) -> Times:
+    """The times of all points of a run that ends at `end_ns`."""
+    return grid.times_ns(grid.points_until(end_ns))
+
+
 LOG = "evaluation={kind: log, first_seconds: 0.5, ratio: 1.05}"
 RATIOS = st.floats(1.001, 10)
 FIRSTS = st.integers(10**6, 10**12)

@@ -45,10 +45,8 @@ class Measured:
     def gradient(self, client: int, *, first: bool) -> None:
         """Notes a full gradient of a client, before the first update or later."""
         self._clients[client] += 1
-        most = self._clients[client]
-        self.before, self.in_update = (
-            (max(self.before, most), self.in_update) if first else (self.before, max(self.in_update, most))
-        )
+        when = "before" if first else "in_update"
+        setattr(self, when, max(getattr(self, when), self._clients[client]))
 
     def updated(self) -> None:
         """Notes that an update, or `init`, has ended."""

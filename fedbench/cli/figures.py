@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fedbench.analysis import profiles
 from fedbench.analysis.pictures import Rows, is_reference
@@ -55,7 +54,7 @@ class Asked:
     references: Path
 
 
-Made = tuple[Any, Callable[[], Drawn]]
+Made = tuple[object, Callable[[], Drawn]]
 """The data of a figure, and the function that draws them."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -79,7 +79,7 @@ def command(
     show(f"{kind} -> {output}")
 
 
-def _write_data(kind: str, data: Any, file: Path) -> None:
+def _write_data(kind: str, data: object, file: Path) -> None:
     """Writes the data of a figure as JSON. Data of several panels become a list."""
-    plain = [dataclasses.asdict(one) for one in data] if isinstance(data, list | tuple) else dataclasses.asdict(data)
-    write_atomically(file, (json.dumps({"kind": kind, "data": plain}, indent=1, allow_nan=False) + "\n").encode())
+    text = json.dumps({"kind": kind, "data": data}, default=dataclasses.asdict, indent=1, allow_nan=False)
+    write_atomically(file, f"{text}\n".encode())

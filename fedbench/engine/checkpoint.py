@@ -224,11 +224,11 @@ def _refused(path: Path, why: str) -> RecordError:
     return RecordError(f"checkpoint {path}: cannot be read ({why:.300}); delete it to start the run again")
 
 
-def _check_fits(saved: Any, fresh: object, name: str = "") -> None:
+def _check_fits(saved: object, fresh: object, name: str = "") -> None:
     """Checks that every saved value is of the kind that a fresh run has: arrays of the same dtype
     and shape, tables of the same clients. A value may turn from None into anything, and back.
     Raises ValueError, naming the value, if one is of another kind."""
-    if isinstance(fresh, dict):
+    if isinstance(fresh, dict) and isinstance(saved, dict):
         if set(saved) != set(fresh):
             raise ValueError(
                 f"{name or 'it'} has {', '.join(sorted(saved)) or 'nothing'}; the run has {', '.join(sorted(fresh))}"

@@ -163,13 +163,7 @@ def _at(codes: npt.NDArray[np.uint8], labels: npt.NDArray[np.int64]) -> Windows:
     return codes[labels[:, None] + np.arange(-WINDOW, 0)], codes[labels]
 
 
-def _numbers() -> npt.NDArray[np.uint8]:
-    table = np.zeros(128, np.uint8)
-    table[[ord(c) for c in ALPHABET]] = np.arange(len(ALPHABET))
-    return table
-
-
-_NUMBER = _numbers()
+_NUMBER = np.array([max(0, ALPHABET.find(chr(code))) for code in range(128)], np.uint8)
 
 
 def _examples(parts: Sequence[Windows]) -> Examples:

@@ -19,26 +19,26 @@ from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, T
 Key = tuple[int, int]  # client, k
 TIMES = ("t_dispatch", "t_start", "t_finish", "t_arrive")
 COLUMNS = ("client", "k", "base", "steps", "consumed_by", *TIMES, "t_stop")
-POLICIES: dict[str, type[Dispatch]] = {
-    policy.__name__.lower(): policy for policy in (Rounds, Stream, Broadcast, Mailbox, Poll, Turns)
+POLICIES: dict[str, tuple[type[Dispatch], tuple[str, ...]]] = {
+    "rounds": (Rounds, ("selections",)),
+    "stream": (Stream, ("concurrency", "buffer", "restart", "dispatch", "initial")),
+    "broadcast": (Broadcast, ("buffer", "receive")),
+    "mailbox": (Mailbox, ("send", "receive", "selections")),
+    "poll": (Poll, ("period", "max_steps", "selections")),
+    "turns": (Turns, ("resend",)),
 }
+"""Our policies, and what a vector must say of each."""
 OPTIONS = {"buffer": "buffer_size", "dispatch": "order", "period": "period_seconds"}
 """Our names of options that have another one in vectors."""
 
 
 def dispatch_of(policy: Mapping[str, object], clients: int) -> Dispatch:
     """Returns a vector's policy as ours. Unsupported if its kind, or the value of an option, is one
-    that we do not know."""
+    that we do not know, and ValueError if it lacks an option."""
     kind, queue = str(policy["kind"]), policy.get("queue", "none")
     if kind not in POLICIES:
         raise Unsupported(f"policy {kind!r}")
-    known, options = hints(POLICIES[kind]), dict[str, object]()
-    for name, value in policy.items():
-        hint = known.get(OPTIONS.get(name, name))
-        if typing.get_origin(hint) is Literal and value not in typing.get_args(hint):
-            raise Unsupported(f"{kind} with {name} {value!r}")
-        if hint is not None:
-            options[OPTIONS.get(name, name)] = value
+    options = options_of(kind, policy)
     if queue not in ("none", "fifo"):
         raise Unsupported(f"{kind} with queue {queue!r}")
     if queue == "fifo":
@@ -47,8 +47,24 @@ def dispatch_of(policy: Mapping[str, object], clients: int) -> Dispatch:
         options["replacements"] = None
     if kind == "rounds":
         options["select"] = "scripted"
-    make: Callable[..., Dispatch] = POLICIES[kind]
+    make: Callable[..., Dispatch] = POLICIES[kind][0]
     return make(**options)
+
+
+def options_of(kind: str, policy: Mapping[str, object]) -> dict[str, object]:
+    """Returns the options of a policy by our names. Keys that are none are left out."""
+    (cls, needed), options = POLICIES[kind], dict[str, object]()
+    if policy.get("restart") == "resample":
+        needed += ("replacements",)
+    if missing := [name for name in needed if name not in policy]:
+        raise ValueError(f"policy {kind}: expected {', '.join(missing)}, found none")
+    for name, value in policy.items():
+        hint = hints(cls).get(OPTIONS.get(name, name))
+        if typing.get_origin(hint) is Literal and value not in typing.get_args(hint):
+            raise Unsupported(f"{kind} with {name} {value!r}")
+        if hint is not None:
+            options[OPTIONS.get(name, name)] = value
+    return options
 
 
 Seconds = float | list[float]
@@ -60,25 +76,33 @@ class Schedule(Form):
     compute: list[list[float]]
     download: Seconds
     upload: Seconds
-    steps: int | list[int | list[int]] = 1
+    steps: int | list[int | list[int]] | None = None
     updates: int
 
     def read(self) -> tuple[Timing, Dispatch]:
         """Returns our Timing and Dispatch. Unsupported if the policy is not implemented."""
         dispatch = dispatch_of(self.policy, self.clients)
         polled = isinstance(dispatch, Poll)  # steps are found at the poll, and `compute` is of one step
-        per_client = self.steps if isinstance(self.steps, list) else [self.steps] * self.clients
-        rows = [v if isinstance(v, list) else [v] * len(row) for v, row in zip(per_client, self.compute, strict=True)]
         download, upload = (np.array(s) if isinstance(s, list) else s for s in (self.download, self.upload))
         timing = Timing(
             clients=self.clients,
             compute=Duration.table(self.compute, per_step=polled),
             download=Duration.constant(download),
             upload=Duration.constant(upload),
-            steps=LocalSteps(values=1) if polled else LocalSteps(rows=rows),
+            steps=LocalSteps(values=1) if polled else self.local_steps(),
             max_updates=self.updates,
         )
         return timing, dispatch
+
+    def local_steps(self) -> LocalSteps:
+        """Returns the steps of every job of every client. They are given as one number for all, or
+        one per client, each of which may be a list of one number per job."""
+        if self.steps is None:
+            raise ValueError("schedule: expected steps, found none")
+        per_client = self.steps if isinstance(self.steps, list) else [self.steps] * self.clients
+        return LocalSteps(
+            rows=[v if isinstance(v, list) else [v] * len(row) for v, row in zip(per_client, self.compute, strict=True)]
+        )
 
 
 class TimedJob(JobForm):

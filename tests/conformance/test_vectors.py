@@ -296,6 +296,11 @@ def test_missing_files_and_keys_are_errors(check: Callable[..., Row], tmp_path: 
     assert (row.status, row.where) == ("error", "ValueError: problem: expected c, found none")
     assert check("fedavg-hand", put([7, 7], "plan", "updates", 0, "jobs")).status == "error"
     assert check("plan-rounds-basic", drop("schedule", "compute")).status == "error"
+    for option in ("buffer", "restart", "dispatch", "initial", "replacements"):
+        row = check("plan-stream-hand", drop("schedule", "policy", option))
+        assert (row.status, row.where) == ("error", f"ValueError: policy stream: expected {option}, found none")
+    row = check("plan-stream-hand", drop("schedule", "steps"))
+    assert (row.status, row.where) == ("error", "ValueError: schedule: expected steps, found none")
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fedbench.analysis.axes import AXES
 from fedbench.cli import options, submissions
 from fedbench.cli.output import say, show
+from fedbench.documents.paper import Paper
+from fedbench.documents.read import refused_in
+from fedbench.documents.site import Beside, Rivals
 from fedbench.errors import UsageError
 from fedbench.results.store import Store
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.results import REFERENCES
-
-if TYPE_CHECKING:
-    from fedbench.documents.paper import Paper
 
 app = typer.Typer(help="Build a leaderboard, or check a submission.", no_args_is_help=True)
 
@@ -76,8 +76,6 @@ def build_suites(
     others may be as cheap. They also show what `suite illustrate` has written beside an archive.
     """
     from fedbench.bench import report, table
-    from fedbench.documents.read import refused_in
-    from fedbench.documents.site import Beside, Rivals
     from fedbench.leaderboard import documentation, of_suite, write  # the other verbs start faster without it
     from fedbench.leaderboard import home as home_page
     from fedbench.leaderboard.pages import changes, speed

@@ -6,11 +6,14 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fedbench.cli.output import print_json, say, show
+from fedbench.documents.read import refused_in
+from fedbench.documents.site import Submission
+from fedbench.documents.suite import Document
 from fedbench.documents.validity import Validity
 from fedbench.errors import RecordError, UsageError
 from fedbench.submissions import history
@@ -20,10 +23,6 @@ from fedbench.submissions.faults import Finding
 from fedbench.submissions.history import HISTORY, Kind
 from fedbench.submissions.rerun import rerun
 from fedbench.suites import suite as suites
-
-if TYPE_CHECKING:
-    from fedbench.documents.site import Submission
-    from fedbench.documents.suite import Document
 
 SUBMISSIONS = Path("results/submissions")
 SampleOption = Annotated[
@@ -49,9 +48,7 @@ def shown(folder: Path) -> tuple[tuple[Submission, ...], list[Document]]:
 
     Every submission has a board of its own, so it changes no rank on the boards of the suites.
     """
-    from fedbench.documents.read import refused_in  # the other verbs start faster without it
-    from fedbench.documents.site import Submission
-    from fedbench.leaderboard import of_records
+    from fedbench.leaderboard import of_records  # the other verbs start faster without it
 
     several, documents = [], []
     for one in accepted(folder, show):

@@ -67,6 +67,6 @@ class Pictures(Part):
 
     schema_version: Literal[1] = Field(alias="schema")
     suite: Word
-    labels: Named[Labels]
-    timelines: Named[Named[Timeline]]
-    sensitivity: Named[Named[Sensitivity]]
+    labels: Named[Labels] = Field(default={})
+    timelines: Named[Named[Timeline]] = Field(default={})
+    sensitivity: Named[Named[Sensitivity]] = Field(default={})

@@ -8,9 +8,12 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from fedbench.analysis.curves import Band
+from fedbench.analysis.pictures.ledgers import Participation
 from fedbench.analysis.standings import Comparison
 from fedbench.analysis.statistics import Estimate
 from fedbench.documents.parts import Count, Counts, Few, Many, Named, Number, Part, Points, Several, Text, Word
+from fedbench.scenarios.data_parts import PublicPart
+from fedbench.scenarios.schema import BudgetPart, Target
 
 Measures = Annotated[dict[Word, Estimate], Field(max_length=100)]
 
@@ -101,15 +104,6 @@ class Run(Part):
     digest: Word | None
 
 
-class Participation(Part):
-    """How many results are used of the client with the fewest, of the mean client and of the client
-    with the most."""
-
-    least: Number
-    mean: Number
-    most: Number
-
-
 class Algorithm(Part):
     """An algorithm with its options, as a record has it. `origin` is empty if it is built in."""
 
@@ -170,33 +164,6 @@ class Row(Part):
         return "lost_share" in self.measures
 
 
-class Target(Part):
-    metric: Word
-    value: Number
-
-
-class Task(Part):
-    name: Word
-    model: Word | None = None
-
-
-class Public(Part):
-    """The public data of the server."""
-
-    source: Word
-    size: Count
-
-
-class Budget(Part):
-    """What ends a run."""
-
-    seconds: Number | None = None
-    updates: Count | None = None
-    jobs: Count | None = None
-    stop_at_target: bool = False
-    hold_points: Count = 1
-
-
 class Section(Part):
     """A scenario with its rows. `full_name` has the settings that tell it from others of its
     name."""
@@ -205,10 +172,16 @@ class Section(Part):
     full_name: Text
     settings: Several[Text]
     hash: Annotated[str, Field(max_length=100)]
-    task: Task
+    task: Word
+    model: Word | None
     clients: Count | None
-    public: Public | None
-    budget: Budget
+    public: PublicPart | None
+    budget: BudgetPart
     targets: Few[Target]
     horizon: Horizon
     rows: Many[Row]
+
+    @property
+    def goals(self) -> list[float]:
+        """The targets, which are test accuracies."""
+        return [one.value for one in self.targets]

@@ -3,6 +3,7 @@ pages are made from it alone."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
@@ -128,6 +129,23 @@ class Facts(Part):
         found = describe_algorithm(algorithm)
         return cls.model_validate({name: found[name] for name in cls.model_fields})
 
+    @property
+    def title(self) -> str:
+        """The first line of the docstring `about`."""
+        return self.about.partition("\n\n")[0].replace("\n", " ")
+
+    @property
+    def paragraphs(self) -> list[tuple[str, bool]]:
+        """The docstring without its first line and its source, each part with whether it was
+        indented, as equations are."""
+        parts = [part for part in self.about.split("\n\n")[1:] if part.strip() and not part.startswith("Source:")]
+        return [(textwrap.dedent(part), part.startswith(" ")) for part in parts]
+
+    @property
+    def source(self) -> str:
+        """What follows `Source:` in the docstring, including how we depart from the source."""
+        return " ".join(self.about.partition("Source:")[2].split())
+
 
 class Entrant(Part):
     """An algorithm of a document.
@@ -181,22 +199,22 @@ class Document(Part):
     schema_version: Literal[6] = Field(alias="schema")
     name: Slug
     title: Text
-    note: Text
+    note: Text = ""
     axis: Axis
     kinds: Annotated[tuple[Kind, ...], Field(max_length=3, strict=False)]
-    suite: Suite | None
-    definitions: Several[Text]
-    sentences: Several[Text]
+    suite: Suite | None = None
+    definitions: Several[Text] = ()
+    sentences: Several[Text] = ()
     points: Annotated[Several[Point], Field(min_length=1)]
     algorithms: Several[Entrant]
     boards: Kinds[Many[Standing]]
     groups: Kinds[Several[Group]]
     averages: Kinds[Many[Average]] = Field(default={})
     profiles: Profiles
-    absent: Named[Several[Text]]
-    labels: Named[Labels]
-    timelines: Named[Named[Timeline]]
-    sections: Kinds[Section]
+    absent: Named[Several[Text]] = Field(default={})
+    labels: Named[Labels] = Field(default={})
+    timelines: Named[Named[Timeline]] = Field(default={})
+    sections: Kinds[Section] = Field(default={})
 
     def rows(self, kind: Kind, point: str) -> Sequence[Row]:
         """Returns the rows of a kind at a point; none if the kind lacks the point."""

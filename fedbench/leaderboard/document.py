@@ -43,7 +43,7 @@ def of_suite(overview: Document, runs: Runs, pictures: Pictures | None = None) -
         RecordError: the runs of a row are of several scenarios.
         UsageError: a part is too large for a document.
     """
-    shown = pictures or Pictures(schema=1, suite="", labels={}, timelines={}, sensitivity={})
+    shown = pictures or Pictures(schema=1, suite="")
     labels = {one.selector: one.label for one in overview.algorithms}
     first = {label: one[0] for by_point in runs.values() for rows in by_point.values() for label, one in rows.items()}
     algorithms = []
@@ -103,17 +103,11 @@ def of_records(
         note=note,
         axis=where,
         kinds=(GIVEN,),
-        suite=None,
-        definitions=(),
-        sentences=(),
         points=tuple(_point(point, summary, boards.get(point)) for point, summary in summaries.items()),
         algorithms=tuple(_algorithms(summaries.values(), boards.values())),
         boards={GIVEN: {point: standings(found) for point, found in boards.items()}},
         groups={GIVEN: {point: groups(found) for point, found in boards.items()}},
         profiles=Profiles(factors=(), shares={GIVEN: {}}),
-        absent={},
-        labels={},
-        timelines={},
         sections={GIVEN: {point: section(summary, labels, validity) for point, summary in summaries.items()}},
     )
 

@@ -11,7 +11,8 @@ from fedbench.analysis.standings import Comparison
 from fedbench.analysis.statistics import Estimate
 from fedbench.documents.board import Standing
 from fedbench.documents.parts import Spent
-from fedbench.documents.section import Budget, Hits, Horizon, Target
+from fedbench.documents.section import Hits, Horizon
+from fedbench.scenarios.schema import BudgetPart
 
 IN_SET = "the best, within the noise"
 UNCAPPED = 100_000_000  # a scenario's default for jobs, which no run reaches
@@ -130,12 +131,10 @@ def option(value: object) -> str:
     return json.dumps(value).strip('"').replace(" ", "")
 
 
-def targets(several: Iterable[Target]) -> str:
-    """Returns the targets by metric: `test accuracy 0.6, 0.7`."""
-    values: dict[str, list[str]] = {}
-    for one in several:
-        values.setdefault(one.metric.replace("_", " "), []).append(f"{one.value:g}")
-    return "; ".join(f"{metric} {', '.join(goals)}" for metric, goals in values.items()) or "none"
+def targets(goals: Iterable[float]) -> str:
+    """Returns targets in test accuracy: `test accuracy 0.6, 0.7`."""
+    values = ", ".join(f"{one:g}" for one in goals)
+    return f"test accuracy {values}" if values else "none"
 
 
 def target(metric: str, value: float) -> str:
@@ -147,12 +146,11 @@ def goal(metric: str, value: float) -> str:
     return f"{value:g}" if metric == "test_accuracy" else target(metric, value)
 
 
-def budget(given: Budget) -> str:
+def budget(given: BudgetPart) -> str:
     """Returns what ends a run, such as `20 s of virtual time or 2,000 updates`."""
-    parts = [f"{written.number(given.seconds)} s of virtual time"] if given.seconds is not None else []
-    capped = {"updates": given.updates, "jobs": given.jobs}
-    parts += [f"{most:,} {name}" for name, most in capped.items() if most and most < UNCAPPED]
+    parts = [f"{written.number(given.seconds)} s of virtual time"]
+    parts += [f"{most:,} {name}" for name, most in (("updates", given.updates), ("jobs", given.jobs)) if most < UNCAPPED]
     if given.stop_at_target:
         points = given.hold_points
         parts.append("all targets" if points == 1 else f"the highest target at {points:,} evaluations in a row")
-    return " or ".join(parts) or "not stated"
+    return " or ".join(parts)

@@ -10,26 +10,24 @@ from fedbench.analysis.axes import AXES, Axis
 from fedbench.analysis.curves import mean_curve
 from fedbench.analysis.horizon import accuracy_at
 from fedbench.analysis.pictures import ledgers
+from fedbench.analysis.pictures.ledgers import Participation
 from fedbench.analysis.rows import AT_HORIZON, LOSSES
 from fedbench.documents.section import (
     Algorithm,
-    Budget,
     Curve,
     Hits,
     Horizon,
     Limit,
     Outcome,
-    Participation,
     Provenance,
-    Public,
     Row,
     Run,
     Section,
-    Target,
-    Task,
 )
 from fedbench.leaderboard.command import command
 from fedbench.leaderboard.pictures.chart import kept
+from fedbench.scenarios.data_parts import PublicPart
+from fedbench.scenarios.schema import BudgetPart, Target
 
 if TYPE_CHECKING:
     from fedbench.analysis import curves, horizon, rows
@@ -50,17 +48,18 @@ def section(summary: ScenarioSummary, labels: Mapping[str, str], known: str | No
         known: the validity of the rows; by default it follows from their records.
     """
     scenario, public = summary.scenario, summary.scenario.get("public")
-    limits = {name: value for name, value in (scenario.get("budget") or {}).items() if value is not None}
+    limits = {name: value for name, value in scenario["budget"].items() if value is not None}
     return Section(
         name=summary.name,
         full_name=summary.full_name,
         settings=summary.settings,
         hash=summary.scenario_hash,
-        task=Task(name=summary.task["name"], model=summary.task.get("model")),
+        task=summary.task["name"],
+        model=summary.task.get("model"),
         clients=scenario.get("clients"),
-        public=None if public is None else Public(source=public["source"], size=public.get("size")),
-        budget=Budget(**limits),
-        targets=tuple(Target(metric=one["metric"], value=one["value"]) for one in scenario.get("targets") or ()),
+        public=None if public is None else PublicPart.model_validate(public),
+        budget=BudgetPart.model_validate(limits),
+        targets=tuple(map(Target.model_validate, scenario.get("targets") or ())),
         horizon=_horizon(summary.horizon),
         rows=tuple(_row(row, summary, labels[row.selector], known) for row in sorted(summary.rows, key=_order)),
     )
@@ -162,7 +161,7 @@ def _participation(row: rows.Row) -> Participation | None:
     if row.is_reference or not known or not row.runs[0].meta["spec"]["scenario"].get("clients"):
         return None
     (found,) = ledgers.participation({row.selector: row.runs})
-    return Participation.of(found)
+    return found
 
 
 def _have(row: rows.Row, *names: str) -> bool:

@@ -97,13 +97,8 @@ def _thinned(found: LabelMap) -> Labels:
     """Returns the map with at most MAPPED clients, chosen evenly from the fastest to the
     slowest."""
     places = np.linspace(0, len(found.clients) - 1, min(MAPPED, len(found.clients))).round().astype(np.int64).tolist()
-    return Labels(
-        scenario=found.scenario,
-        seed=found.seed,
-        clients=tuple(found.clients[i] for i in places),
-        counts=tuple(found.counts[i] for i in places),
-        step_seconds=tuple(found.step_seconds[i] for i in places),
-    )
+    columns = {name: [getattr(found, name)[i] for i in places] for name in ("clients", "counts", "step_seconds")}
+    return Labels.model_validate({**vars(found), **columns})
 
 
 def _rounded(value: object) -> object:

@@ -8,15 +8,16 @@ from pathlib import Path
 from fedbench import registry
 from fedbench.descriptions import describe_algorithm, memory_text, server_text, traffic_text, work_text
 from fedbench.documents.suite import Facts
-from fedbench.leaderboard.pages.catalogue import paragraphs, render, source
+from fedbench.leaderboard.pages.catalogue import render
 from fedbench.types import GradientWork, ServerMemory, ServerWork
 from tests.cli.commands import fedbench
 
 
 def test_a_docstring_in_parts() -> None:
     about = "Title.\n\n    x <- x + D\n      more\n\nThe options.\n\nSource: A et al., Alg. 1.\nDeparture: none."
-    assert [(p.text, p.is_code) for p in paragraphs(about)] == [("x <- x + D\n  more", True), ("The options.", False)]
-    assert source(about) == "A et al., Alg. 1. Departure: none."
+    one = Facts.of_class(registry.find("algorithm", "fedavg")).model_copy(update={"about": about})
+    assert one.paragraphs == [("x <- x + D\n  more", True), ("The options.", False)]
+    assert (one.title, one.source) == ("Title.", "A et al., Alg. 1. Departure: none.")
 
 
 def test_every_algorithm_has_equations_a_source_and_its_options() -> None:
@@ -25,8 +26,8 @@ def test_every_algorithm_has_equations_a_source_and_its_options() -> None:
     assert page == html.unescape(render(facts, "1.2"))
     for one in facts:
         assert f'<section id="{one.name}"' in page
-        assert any(part.is_code for part in paragraphs(one.about)), one.name
-        assert source(one.about), one.name
+        assert any(is_code for _, is_code in one.paragraphs), one.name
+        assert one.source, one.name
         assert f"<dd>{one.gradient_work}</dd>" in page
         for option in one.options:
             assert f"<code>{option.name}</code>" in page

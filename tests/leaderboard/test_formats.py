@@ -3,8 +3,9 @@ from dataclasses import replace
 from fedbench.analysis.axes import AXES, SECONDS
 from fedbench.analysis.standings import Comparison
 from fedbench.analysis.statistics import Estimate
-from fedbench.documents.section import Budget, Hits, Horizon, Limit
+from fedbench.documents.section import Hits, Horizon, Limit
 from fedbench.leaderboard import formats
+from fedbench.scenarios.schema import BudgetPart
 
 
 def test_seed_note():
@@ -70,11 +71,13 @@ def test_options():
 
 
 def test_outcomes_and_budget():
+    def budget(**more):
+        return BudgetPart(**{"seconds": 20.0, "updates": 10**9, **more})
+
     assert formats.outcomes({"diverged": 1, "finished": 2}) == "2 finished, 1 diverged"
-    assert formats.budget(Budget(seconds=20.0, updates=4000)) == "20 s of virtual time or 4,000 updates"
-    assert formats.budget(Budget(seconds=20.0, jobs=100_000_000)) == "20 s of virtual time"
-    assert formats.budget(Budget(seconds=20.0, jobs=500)) == "20 s of virtual time or 500 jobs"
-    assert formats.budget(Budget(seconds=20.0, stop_at_target=True)) == "20 s of virtual time or all targets"
-    held = Budget(seconds=20.0, stop_at_target=True, hold_points=3)
+    assert formats.budget(budget(updates=4000)) == "20 s of virtual time or 4,000 updates"
+    assert formats.budget(budget()) == "20 s of virtual time"
+    assert formats.budget(budget(jobs=500)) == "20 s of virtual time or 500 jobs"
+    assert formats.budget(budget(stop_at_target=True)) == "20 s of virtual time or all targets"
+    held = budget(stop_at_target=True, hold_points=3)
     assert formats.budget(held) == "20 s of virtual time or the highest target at 3 evaluations in a row"
-    assert formats.budget(Budget()) == "not stated"

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from fedbench.documents.board import Standing
 from fedbench.documents.section import Row
 from fedbench.documents.suite import TITLES, Document, Point
-from fedbench.leaderboard.pages.catalogue import Entry
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.papers import using
 from fedbench.leaderboard.pictures.bars import bar
@@ -31,7 +30,6 @@ def render(site: Site, label: str) -> str:
         site.places.algorithm(label),
         label=label,
         given=known[0],
-        entry=Entry(facts) if (facts := known[0].facts) else None,
         sensitivities=[one for document in site.documents for one in _sensitivities(document, label)],
         printed=using(site, label, known[0]),
         tables=[one for document in site.documents if (one := _table(site, document, label))["points"]],
@@ -41,8 +39,7 @@ def render(site: Site, label: str) -> str:
 def index(site: Site) -> str:
     """Returns the list of algorithms."""
     known = {one.label: one for document in reversed(site.documents) for one in document.algorithms}
-    entries = [(known[label], Entry(facts) if (facts := known[label].facts) else None) for label in labels(site)]
-    return site.page("algorithms.html", "algorithms.html", entries=entries)
+    return site.page("algorithms.html", "algorithms.html", entries=[known[label] for label in labels(site)])
 
 
 @dataclass(frozen=True)

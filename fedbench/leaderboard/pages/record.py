@@ -105,7 +105,7 @@ def _figure(scenario: Section, row: Row, axis: Axis, compared_on: Axis) -> View 
     until = last_reached([row], scenario, curve.at[-1]) if is_compared else None
     line = chart.series(row.label, chart.look_of(0), *curve.columns)
     title = f"{row.label}: test accuracy against {axis.words}"
-    svg = chart.draw([line], chart.framed(scenario, title, ident, axis, until=until))
+    svg = chart.draw([line], chart.Picture(ident, title, scenario.goals, axis, until=until))
     told = cut(until, curve.at[-1], axis, scenario.horizon.at)
     return {"axis": axis, "ident": ident, "svg": Markup(svg), "told": f"{bands([curve.band])}. {told}".rstrip()}
 

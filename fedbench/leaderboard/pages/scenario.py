@@ -148,7 +148,7 @@ def _figure(
     return {
         "axis": axis,
         "ident": ident,
-        "svg": Markup(chart.draw(drawn, chart.framed(scenario, title, ident, axis, horizon, until), bold)),
+        "svg": Markup(chart.draw(drawn, chart.Picture(ident, title, scenario.goals, axis, horizon, until), bold)),
         "lines": keys,
         "bands": bands(row.curves[axis.name].band for row in rows),
         "cut": cut(until, end, axis, horizon),
@@ -189,10 +189,10 @@ def bands(kinds: Iterable[str]) -> str:
 def _facts(scenario: Section, axis: Axis) -> list[tuple[str, str]]:
     counts = sorted({len(row.seeds) for row in scenario.rows})
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    task = " · ".join(filter(None, (scenario.task.name, scenario.task.model)))
+    task = " · ".join(filter(None, (scenario.task, scenario.model)))
     clients = written.NONE if scenario.clients is None else f"{scenario.clients:,}"
     facts = [("Task", task), ("Clients", clients), ("Budget", formats.budget(scenario.budget))]
-    facts += [("Targets", formats.targets(scenario.targets)), ("Seeds per row", seeds)]
+    facts += [("Targets", formats.targets(scenario.goals)), ("Seeds per row", seeds)]
     return [*facts, ("Accuracy is compared at", formats.horizon(scenario.horizon, axis))]
 
 

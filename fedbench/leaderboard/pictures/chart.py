@@ -16,7 +16,6 @@ from xml.sax.saxutils import escape, quoteattr
 
 from fedbench import written
 from fedbench.analysis.axes import Axis
-from fedbench.documents.section import Section
 from fedbench.leaderboard.pictures.scales import LogScale, Scale, place_scale, value_scale
 
 HEIGHT = 340  # CSS pixels, also in style.css
@@ -90,20 +89,6 @@ class Picture:
     axis: Axis
     horizon: float | None = None
     until: float | None = None
-
-
-def framed(
-    scenario: Section,
-    title: str,
-    ident: str,
-    axis: Axis,
-    horizon: float | None = None,
-    until: float | None = None,
-) -> Picture:
-    """Returns what is around the lines of a scenario. Only its targets in test accuracy are
-    shown."""
-    goals = [one.value for one in scenario.targets if one.metric == "test_accuracy"]
-    return Picture(ident, title, goals, axis, horizon, until)
 
 
 def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None) -> str:

@@ -34,7 +34,6 @@ def document(results: Results, reference: Reference | None, others: Sequence[Res
         schema=SCHEMA,
         name=suite.name,
         title=f"Suite {suite.name}",
-        note="",
         axis=SECONDS,
         kinds=tuple(kind for kind in TITLES if boards.get(kind)),
         suite=About(
@@ -59,9 +58,6 @@ def document(results: Results, reference: Reference | None, others: Sequence[Res
         averages={kind: _averages(results, kind) for kind, of_kind in boards.items() if of_kind},
         profiles=_profiles(results, reference),
         absent={reason: tuple(rows) for reason, rows in results.absent.items()},
-        labels={},
-        timelines={},
-        sections={},
     )
 
 

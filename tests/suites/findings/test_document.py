@@ -31,10 +31,10 @@ def test_it_is_json_and_has_what_the_boards_have() -> None:
     assert fedbuff.costs["1"] == pytest.approx(4.5)
     (reach,) = fedbuff.targets
     assert (reach.target, reach.has_verdict, reach.hits, reach.median) == (0.8, True, 10, 4.4)
-    value, low, high = fedavg.against["fedbuff"]
-    assert low < value < high
-    assert value == pytest.approx(fedavg.regret[0])
-    assert fedavg.axes["bytes"].regret[0] == 1
+    ratio = fedavg.against["fedbuff"]
+    assert ratio.low < ratio.value < ratio.high
+    assert ratio.value == pytest.approx(fedavg.regret.value)
+    assert fedavg.axes["bytes"].regret.value == 1
     missed = found.boards["tuned"]["rough"][1]
     assert (missed.label, missed.solved, missed.regret, missed.is_bound) == ("fedbuff", 0.0, None, True)
     assert [row.label for row in found.boards["default"]["calm"]] == ["fedavg"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fedbench import registry
 from fedbench.analysis.axes import AXES, Axis
@@ -30,6 +30,7 @@ from fedbench.scenarios.data_parts import PublicPart
 from fedbench.scenarios.schema import BudgetPart, Target
 
 if TYPE_CHECKING:
+    from fedbench import protocols
     from fedbench.analysis import curves, horizon, rows
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
@@ -175,7 +176,7 @@ def validity(made: Sequence[Provenance]) -> str:
     return "checked" if all(one.commit and one.dirty is False for one in made) else "self-reported"
 
 
-def built_in(algorithm: Mapping[str, Any]) -> Any | None:
+def built_in(algorithm: Mapping[str, object]) -> type[protocols.Algorithm] | None:
     """Returns the class of a built-in algorithm, as a record describes it; None for another one."""
     if algorithm.get("origin") or algorithm["name"] not in registry.names("algorithm"):
         return None

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fedbench.documents.paper import Paper
 from fedbench.figures import style
@@ -39,7 +38,7 @@ class Committed:
         """Returns what is committed in a folder. Raises RecordError if some of it is damaged."""
         return cls(in_archives(archives, cells()), orders_of_convergence.load(archives))
 
-    def verdicts(self) -> dict[str, Any]:
+    def verdicts(self) -> dict[str, object]:
         """Returns the verdicts on all cells and the orders of their numbers, which can be written
         as JSON."""
         found = all_verdicts(cells(), self.find, self.claims)

@@ -3,11 +3,9 @@ finds the orders of a table's numbers."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 from fedbench.documents.paper import Kept
 from fedbench.documents.paper import Verdict as Word
@@ -67,13 +65,13 @@ class Verdict:
         there is no price."""
         return None if self.price is None else self.price.hours_of_two_cores * max(1, self.seeds)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Returns the verdict as plain data, with numbers that are not rounded."""
         return {
             "cell": self.cell.name,
             "verdict": self.word,
             "why": self.why,
-            "readings": {str(seed): dataclasses.asdict(one) for seed, one in self.readings.items()},
+            "readings": {str(seed): asdict(one) for seed, one in self.readings.items()},
             "mean": self.mean,
             "half_width": self.half_width,
             "guesses": list(self.guesses),
@@ -124,29 +122,34 @@ def _of_runs(cell: Cell, find: Find) -> Verdict:
     found = list(read(cell, find))
     used = sorted({record.run_id for one in found for record in one.used})
     readings = {one.seed: one.reading for one in found if one.reading is not None}
-    said: dict[str, Any] = {
-        "guesses": tuple(experiment.guesses(cell)),
-        "substitute": how.substitute,
-        "run_ids": tuple(used),
-        "command": _command(cell),
-        "seeds": seeds.seeds,
-    }
+    known = Verdict(
+        cell,
+        "not run",
+        seeds.why,
+        {},
+        guesses=tuple(experiment.guesses(cell)),
+        substitute=how.substitute,
+        run_ids=tuple(used),
+        command=_command(cell),
+        seeds=seeds.seeds,
+    )
     needs = _needs(cell, how)
     if needs and not how.substitute and not readings:
-        return Verdict(cell, "not run", needs, {}, **said)
+        return replace(known, why=needs)
     if not seeds.seeds:
-        return Verdict(cell, "not run", seeds.why, {}, **said)
+        return known
     if len(readings) < seeds.seeds:
         why = f"{len(readings)} of {seeds.seeds} seeds have a record." if readings else "Its runs have not been made yet."
-        return Verdict(cell, "not run", f"{needs if how.substitute else ''} {why}".strip(), {}, **said)
-    printed = Printed(cell.amount, cell.is_accuracy, cell.censored, bool(said["guesses"]), step(cell))
-    judged = judge(printed, list(readings.values()))
-    said |= {"mean": judged.interval.mean, "half_width": judged.interval.half_width}
+        return replace(known, why=f"{needs if how.substitute else ''} {why}".strip())
+    judged = judge(
+        Printed(cell.amount, cell.is_accuracy, cell.censored, bool(known.guesses), step(cell)), list(readings.values())
+    )
+    known = replace(known, readings=readings, mean=judged.interval.mean, half_width=judged.interval.half_width)
     if how.substitute:
-        return Verdict(cell, "not run", f"{needs} Orders are read off a substitute.", readings, **said)
+        return replace(known, why=f"{needs} Orders are read off a substitute.")
     if cell.damaged or how.incomparable:
-        return Verdict(cell, "not comparable", cell.damaged or how.incomparable, readings, **said)
-    return Verdict(cell, judged.word, judged.why, readings, **said)
+        return replace(known, word="not comparable", why=cell.damaged or how.incomparable)
+    return replace(known, word=judged.word, why=judged.why)
 
 
 def _needs(cell: Cell, how: experiment.How) -> str:
@@ -184,7 +187,7 @@ class Ordered:
         names = (str(cell.known[self.differs_in]) for cell in (self.first, self.second))
         return f" {sign} ".join(names)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         return {
             "first": self.first.name,
             "second": self.second.name,

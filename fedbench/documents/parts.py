@@ -24,7 +24,7 @@ Many = Annotated[tuple[T, ...], Field(max_length=10_000, strict=False)]
 Named = Annotated[dict[Word, T], Field(max_length=1000)]
 Points = Many[Number]
 Counts = Annotated[dict[Word, Count], Field(max_length=100)]
-_NUMBERS = TypeAdapter(tuple[Positive, Amount, Positive | None])
+_NUMBERS = TypeAdapter(Annotated[tuple[Positive, Amount, Positive | None], Field(strict=False)], config=ConfigDict(strict=True))
 
 
 def _ratio(given: object) -> written.Ratio:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fedbench.documents.section import Curve, Provenance, Row, Section
+from fedbench.documents.section import Provenance, Row, Section
 from fedbench.leaderboard.document import of_records
 from fedbench.leaderboard.pictures.histogram import histogram
 from fedbench.results.record import Record
@@ -109,10 +109,3 @@ def test_what_all_runs_share_is_said_once(record: Make) -> None:
     assert row.provenance.gpu is None, "the other one has none"
     assert row.provenance.commit == one.meta["provenance"]["commit"]
     assert row.made == [Provenance(**run.meta["provenance"]) for run in (one, other)]
-
-
-def test_a_band_is_the_mean_and_its_half_width() -> None:
-    at, mean, low, high = Curve(band="t", at=(1.0, 2.0), mean=(0.5, 0.6), half=(0.1, 0.2)).columns
-    assert (at, mean, low, high) == ((1.0, 2.0), (0.5, 0.6), pytest.approx([0.4, 0.4]), pytest.approx([0.6, 0.8]))
-    assert Curve(band="range", at=(1.0,), mean=(0.5,), low=(0.4,), high=(0.7,)).columns == ((1.0,), (0.5,), (0.4,), (0.7,))
-    assert Curve(band="none", at=(1.0,), mean=(0.5,)).columns[2:] == ((0.5,), (0.5,)), "one seed has no band"

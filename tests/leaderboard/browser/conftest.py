@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 
+from fedbench.documents.paper import Paper
+from fedbench.documents.site import Beside
 from fedbench.leaderboard import build, write
 from fedbench.leaderboard.home import read
 from fedbench.results.record import Record
@@ -61,12 +62,12 @@ def board() -> list[Record]:
     return runs
 
 
-def papers() -> list[dict[str, Any]]:
+def papers() -> list[Paper]:
     """One with everything, and one with a table of a hundred numbers."""
     long = [
         cell(number, "not run", why="It needs data that are not here.", setting=["FedAvg", "0.1"]) for number in range(1, 101)
     ]
-    return [made(), made("wang2025", tables=[table("T1", "runs", long)], curves=[])]
+    return [made(), made("wang2025", tables=[table("T1", "runs", long)], figures=[])]
 
 
 @pytest.fixture(scope="session", name="site")
@@ -83,18 +84,20 @@ def _suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
     changes."""
     folder = tmp_path_factory.mktemp("suites")
     cases = [{"name": "sum", "values": [2e-3, 1e-3]}]
-    asv = {
-        "machines": [{"label": "m", "cpu": "c", "commits": ["ab", "cd"], "days": ["2026-01-01", "2026-01-02"], "cases": cases}]
-    }
+    machine = {"label": "m", "cpu": "c", "commits": ["ab", "cd"], "days": ["2026-01-01", "2026-01-02"], "cases": cases}
     documents = [full(record, averages=AVERAGES), full(record, "other")]
     write(
         documents,
         folder,
-        home=read(home_file(tmp_path_factory.mktemp("home")), documents),
+        papers(),
+        Beside.model_validate(
+            {
+                "speed": {"machines": [machine]},
+                "changes": [{"date": "2026-01-01", "text": "It began."}],
+                "home": read(home_file(tmp_path_factory.mktemp("home")), documents),
+            }
+        ),
         docs={"learn/index.html": b"<title>Learn</title>", "reference/index.html": b"<title>Reference</title>"},
-        asv=asv,
-        changed=[{"date": "2026-01-01", "text": "It began."}],
-        papers=papers(),
     )
     return folder
 

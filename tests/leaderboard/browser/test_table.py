@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.leaderboard.browser.conftest import ALGORITHMS, SCENARIOS, Open
-from tests.leaderboard.reading import HOSTILE
+from tests.leaderboard.reading import HOSTILE, document
 
 
 def names(page: Page) -> list[str]:
@@ -165,13 +165,10 @@ def test_pins_lead_to_a_comparison(visit: Open, site: Path) -> None:
 
 
 def test_the_ratio_of_a_comparison_is_that_of_the_board(visit: Open, site: Path) -> None:
-    from fedbench.written import Ratio
-    from tests.leaderboard.reading import document
-
-    rows = {one["label"]: one for one in document(site)["boards"]["given"]["calm"]}
-    ratio = Ratio.of(rows["fedavg"]["against"]["scaffold"]).equation
+    ratio = document(site).board("given", "calm")["fedavg"].against["scaffold"]
+    assert ratio is not None
     page = visit(site, "compare.html#rows=a-board%2Fcalm%2Ffedavg%2Fgiven+a-board%2Fcalm%2Fscaffold%2Fgiven")
-    expect(page.locator("#comparison")).to_contain_text(f"FedAvg (given) / SCAFFOLD (given) {ratio}.")
+    expect(page.locator("#comparison")).to_contain_text(f"FedAvg (given) / SCAFFOLD (given) {ratio.equation}.")
 
 
 def test_rows_of_different_systems_have_no_interval(visit: Open, site: Path) -> None:

@@ -8,19 +8,9 @@ from dataclasses import dataclass
 from fedbench import written
 from fedbench.analysis.axes import Axis
 from fedbench.documents.board import Standing
-from fedbench.documents.section import Hits, Row, Section
+from fedbench.documents.section import Row, Section
 from fedbench.leaderboard import formats
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the table. `first` is the direction in which the first click sorts, so that the
-    better end is on top."""
-
-    label: str
-    note: str
-    first: str = "descending"
-    numeric: bool = True
+from fedbench.written import number, percent, size
 
 
 @dataclass(frozen=True)
@@ -42,54 +32,45 @@ class Cell:
     sort: float | str | None = None
 
 
-def columns(scenario: Section, axis: Axis, *, has_board: bool = False) -> list[Column]:
-    """Returns the columns in the order that `cells` has as well. With `has_board` there is a column
-    for the cost."""
-    place, spent = scenario.horizon.at, formats.TO_TARGET[axis.name]
+Write = Callable[[float | None], str]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table: its heading, and what a row says in it. `first` is the direction in
+    which the first click sorts, so that the better end is on top."""
+
+    label: str
+    note: str
+    cell: Callable[[Row], Cell]
+    first: str = "descending"
+    numeric: bool = True
+
+
+def columns(scenario: Section, axis: Axis, board: Mapping[str, Standing]) -> list[Column]:
+    """Returns the columns of a scenario. There is one for the cost if there is a board, whose rows
+    are those of `board` by label."""
+    place, spent, up = scenario.horizon.at, formats.TO_TARGET[axis.name], "ascending"
+    accuracy = "not compared" if place is None else f"at {written.place(place, axis.unit)}, mean {written.PLUS_MINUS} 95 %"
+    causes = ((number, "jobs_left", "{} left"), (number, "jobs_dropped_out", "{} dropped out"), (number, "jobs_late", "{} late"))
+    lost = _measured(percent, "lost_share", *causes)
+    steps = ((number, "avoided_steps", "{} avoided"), (number, "gradient_evaluations", "{} gradients"))
     return [
-        Column("Algorithm", "options on its page", "ascending", numeric=False),
-        *([Column("Time to targets", "cost", "ascending")] if has_board else []),
-        Column(
-            "Test accuracy",
-            "not compared" if place is None else f"at {written.place(place, axis.unit)}, mean {written.PLUS_MINUS} 95 %",
-        ),
+        Column("Algorithm", "options on its page", lambda row: Cell(row.label, sort=row.label), up, numeric=False),
+        *([Column("Time to targets", "cost", lambda row: _cost(row, board.get(row.label)), up)] if board else []),
+        Column("Test accuracy", accuracy, _accuracy),
         *(
-            Column(f"{spent} to {formats.goal(one.metric, one.value)}", "median (seeds that reach it)", "ascending")
-            for one in scenario.targets
+            Column(f"{spent} to {formats.goal(one.metric, one.value)}", "median (seeds that reach it)", _to_target(i, axis), up)
+            for i, one in enumerate(scenario.targets)
         ),
-        Column("Outcome", "seeds, ended by", "ascending", numeric=False),
-        Column("End of run", "final, worst clients"),
-        Column("Updates", "server"),
-        *([Column("Lost or late", "of all jobs", "ascending")] if any(row.loses_jobs for row in scenario.rows) else []),
-        Column("Traffic", "up + down", "ascending"),
-        Column("Busy", "clients"),
-        Column("Staleness", "mean", "ascending"),
-        Column("Local steps", "trained", "ascending"),
-    ]
-
-
-def cells(row: Row, axis: Axis, standing: Standing | None = None, *, has_board: bool = False) -> list[Cell]:
-    """Returns the cells of a row. `standing` is its row of the board, if there is a board that has
-    it."""
-    means = row.means
-    return [
-        Cell(row.label, sort=row.label),
-        *([_cost(row, standing)] if has_board else []),
-        _accuracy(row),
-        *(_to_target(one, axis) for one in row.to_target),
-        _outcome(row),
-        _end(row),
-        _measured(written.number, means["updates"]),
-        *([_lost(means)] if row.loses_jobs else []),
-        _measured(written.size, traffic(means), _note(written.size, means["bytes_wasted"], "{} wasted")),
-        _measured(written.percent, means["busy_fraction"], _note(written.percent, means.get("wasted_share"), "{} in vain")),
-        _measured(written.number, means["staleness_mean"], _note(written.number, row.staleness_max, "max {}")),
-        _measured(
-            written.number,
-            means["trained_steps"],
-            _note(written.number, means["avoided_steps"], "{} avoided"),
-            _note(written.number, means["gradient_evaluations"], "{} gradients"),
-        ),
+        Column("Outcome", "seeds, ended by", _outcome, up, numeric=False),
+        Column("End of run", "final, worst clients", _end),
+        Column("Updates", "server", _measured(number, "updates")),
+        *([Column("Lost or late", "of all jobs", lost, up)] if any(row.loses_jobs for row in scenario.rows) else []),
+        Column("Traffic", "up + down", _measured(size, "traffic", (size, "bytes_wasted", "{} wasted")), up),
+        Column("Busy", "clients", _measured(percent, "busy_fraction", (percent, "wasted_share", "{} in vain"))),
+        Column("Staleness", "mean", _measured(number, "staleness_mean", (number, "staleness_max", "max {}")), up),
+        Column("Local steps", "trained", _measured(number, "trained_steps", *steps), up),
     ]
 
 
@@ -119,9 +100,14 @@ def _accuracy(row: Row) -> Cell:
     return Cell(formats.interval(value), notes, mark, sort=value.mean)
 
 
-def _to_target(value: Hits, axis: Axis) -> Cell:
-    """Returns the cell of a target: when it is held."""
-    return Cell(formats.hits(value, axis), [formats.hits_note(value, axis)], sort=value.median)
+def _to_target(i: int, axis: Axis) -> Callable[[Row], Cell]:
+    """Returns what makes the cell of a target: when it is held."""
+
+    def cell(row: Row) -> Cell:
+        value = row.to_target[i]
+        return Cell(formats.hits(value, axis), [formats.hits_note(value, axis)], sort=value.median)
+
+    return cell
 
 
 def _outcome(row: Row) -> Cell:
@@ -138,16 +124,13 @@ def _end(row: Row) -> Cell:
     return Cell(formats.interval(final), notes, sort=final.mean)
 
 
-def _lost(means: Mapping[str, float | None]) -> Cell:
-    """Returns the cell of the share of jobs that are lost or late, with their number by cause."""
-    causes = (("jobs_left", "{} left"), ("jobs_dropped_out", "{} dropped out"), ("jobs_late", "{} late"))
-    return _measured(written.percent, means["lost_share"], *(_note(written.number, means[name], text) for name, text in causes))
+def _measured(write: Write, name: str, *notes: tuple[Write, str, str]) -> Callable[[Row], Cell]:
+    """Returns what makes the cell of a mean, by which its column is sorted. A note has a mean too,
+    and is left out if that is 0."""
 
+    def cell(row: Row) -> Cell:
+        values = {**row.means, "traffic": traffic(row.means), "staleness_max": row.staleness_max}
+        told = [text.format(shown(value)) if (value := values.get(one)) else "" for shown, one, text in notes]
+        return Cell(write(values[name]), told, sort=values[name])
 
-def _measured(shown: Callable[[float | None], str], value: float | None, *notes: str) -> Cell:
-    """Returns the cell of a number, by which its column is sorted. `shown` makes its text."""
-    return Cell(shown(value), notes, sort=value)
-
-
-def _note(shown: Callable[[float | None], str], value: float | None, text: str) -> str:
-    return "" if not value else text.format(shown(value))
+    return cell

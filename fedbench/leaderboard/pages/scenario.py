@@ -16,7 +16,7 @@ from fedbench.documents.parts import Kind
 from fedbench.documents.section import Row, Section
 from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.cells import cells, columns
+from fedbench.leaderboard.cells import columns
 from fedbench.leaderboard.pages.frame import Site, View, inline
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.labels import label_map
@@ -99,6 +99,7 @@ def _part(
 ) -> View:
     scenario, axis = document.sections[kind][point], document.axis
     board = document.board(kind, point)
+    shown = columns(scenario, axis, board)
     order = {label: place for place, label in enumerate(board)}
     by_cost = sorted(rows, key=lambda row: order.get(row.label, len(order)) if board else 0)
     figures = [
@@ -116,10 +117,10 @@ def _part(
         "boards": boards(document, kind, point),
         "pages": {row.label: site.places.record(document.name, point, row.label, kind) for row in rows},
         "off_board": [(row.label, row.off_board) for row in rows if row.off_board],
-        "columns": columns(scenario, axis, has_board=bool(board)),
+        "columns": shown,
         "sorted_by": 1,
         "figures": [figure for figure in figures if figure["lines"]],
-        "rows": [(row, cells(row, axis, board.get(row.label), has_board=bool(board))) for row in by_cost],
+        "rows": [(row, [column.cell(row) for column in shown]) for row in by_cost],
         "flattered": [row.label for row in by_cost if row.flattered],
         "early": [note for row in by_cost for note in _early(row)],
         "undrawn": [row.label for row in by_cost if not row.curves[axis.name].at],

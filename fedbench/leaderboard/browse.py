@@ -17,6 +17,7 @@ from fedbench.leaderboard import formats
 from fedbench.leaderboard.cells import traffic
 from fedbench.leaderboard.columns import Said, columns
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pictures import bars
 from fedbench.leaderboard.pictures.scales import DIGITS, LogScale
 from fedbench.written import Ratio
 
@@ -35,13 +36,13 @@ def rows(site: Site) -> list[Flat]:
 def script(site: Site) -> str:
     """Returns `data/rows.js`. Its rows are lists in the order of `fields`, so that names are not
     repeated; `words` has by field what readers see, row by row; `names` has the full names of
-    algorithms by label, and `ticks` round numbers, from few to many."""
+    algorithms by label, `ticks` round numbers, from few to many, and `bar` what all bars share."""
     found = rows(site)
     fields = list(found[0]) if found else []
     boards = [board for document in site.documents for points in document.boards.values() for board in points.values()]
     content = {
         "fields": fields,
-        "rows": [[value.value if isinstance(value, Said) else value for value in row.values()] for row in found],
+        "rows": [[value.value if isinstance(value := row[name], Said) else value for name in fields] for row in found],
         "words": {
             name: texts for name in fields if (texts := [said.text for row in found if isinstance(said := row[name], Said)])
         },
@@ -49,6 +50,7 @@ def script(site: Site) -> str:
             vars(one) for one in columns(sorted({one.target for board in boards for row in board for one in row.targets}))
         ],
         "ticks": [[(one, written.tick(one, "s")) for one in LogScale(1e-3, 1e6).round(digits)] for digits in DIGITS],
+        "bar": (bars.WIDTH, bars.HEIGHT, bars.TICK),
         "kinds": {kind: TITLES[kind] for document in site.documents for kind in document.kinds},
         "documents": {document.name: document.title for document in site.documents},
         "names": {one.label: one.full_name for document in site.documents for one in document.algorithms if one.full_name},
@@ -117,7 +119,7 @@ def _of_standing(row: Standing | None, seeds: int) -> Flat:
     """Returns what a row of a board says; a row that is on none has no system."""
     if row is None:
         unknown = ("cost", "solved", "regret", "gradients_to_targets", "bytes_to_targets", "at_work")
-        return {"system": NO_SYSTEM, **dict.fromkeys(unknown, Said(None, written.NONE)), "is_bound": False,
+        return {"system": NO_SYSTEM, **dict.fromkeys(unknown, Said(None, written.NONE)), "bar": None, "is_bound": False,
                 "in_set": Said(False, "no board"), "standing": "no board", "targets": Said([], []), "marks": []}  # fmt: skip
     gradients, sent = (row.axes[axis].cost if axis in row.axes else None for axis in AXES[1:])
     regret, standing = row.ratio, formats.on_board(row)
@@ -126,6 +128,7 @@ def _of_standing(row: Standing | None, seeds: int) -> Flat:
         "cost": Said(_short(row.cost), formats.cost(row)),
         "solved": _said(row.solved, written.percent),
         "regret": Said(None, written.NONE) if regret is None else Said(_numbers(regret), " ".join(regret.parts).strip()),
+        "bar": None if regret is None else bars.shape(regret),
         "gradients_to_targets": Said(_short(gradients), formats.cost(row, "gradient_evaluations")),
         "bytes_to_targets": Said(_short(sent), formats.cost(row, "bytes")),
         "at_work": _said(row.under_way),

@@ -81,15 +81,13 @@ window.fedbenchPage = (() => {
     },
   };
 
-  /** The regret of a row as a bar on the scale of all bars, logarithmic from 1/2 to 8; nothing without a regret. */
+  /** The regret of a row as a bar, as on the other pages; nothing without a regret. */
   function bar(row) {
-    if (!row.regret) return null;
-    const wide = 96, LOW = 0.5, HIGH = 8, [value, low, high] = row.regret, known = low > 0 || high !== null;
-    const x = (one) => 4 + (wide - 8) * Math.log(Math.min(HIGH, Math.max(LOW, one)) / LOW) / Math.log(HIGH / LOW);
-    return draw("svg", { class: "bar", width: wide, height: 10, "aria-hidden": "true" },
-      draw("path", { class: "rule", d: `M4 5H${wide - 4}` }), draw("path", { class: "axis", d: `M${x(1)} 0V10` }),
-      draw("path", { class: "range", d: `M${x(known ? low : value)} 5H${x(known ? high ?? HIGH : value)}` }),
-      draw("circle", { class: known && high === null ? "dot hollow" : "dot", cx: x(value), cy: 5, r: 3 }));
+    if (!row.bar) return null;
+    const [width, height, tick] = window.fedbench.bar, [range, dot, cx] = row.bar;
+    return draw("svg", { class: "bar", width, height, "aria-hidden": "true" },
+      draw("path", { class: "rule", d: `M4 5H${width - 4}` }), draw("path", { class: "axis", d: `M${tick} 0V${height}` }),
+      draw("path", { class: "range", d: range }), draw("circle", { class: dot, cx, cy: 5, r: 3 }));
   }
 
   document.querySelectorAll(".copy[data-copy]").forEach((button) => {

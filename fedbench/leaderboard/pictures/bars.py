@@ -23,16 +23,24 @@ def bar(regret: Ratio | None) -> Markup:
     """
     if regret is None:
         return Markup("")
-    ends = (regret.low, regret.high) if regret.is_known else (regret.value, regret.value)
-    one, left, middle, right = (_x(place) for place in (1.0, ends[0], regret.value, ends[1]))
-    name = "dot hollow" if regret.sign == written.AT_LEAST else "dot"
+    path, dot, middle = shape(regret)
     return Markup(
         f'<svg class="bar" width="{WIDTH}" height="{HEIGHT}" aria-hidden="true"><path class="rule" d="M4 5H{WIDTH - 4}"/>'
-        f'<path class="axis" d="M{one} 0V{HEIGHT}"/><path class="range" d="M{left} 5H{right}"/>'
-        f'<circle class="{name}" cx="{middle}" cy="5" r="3"/></svg>'
+        f'<path class="axis" d="M{TICK} 0V{HEIGHT}"/><path class="range" d="{path}"/>'
+        f'<circle class="{dot}" cx="{middle}" cy="5" r="3"/></svg>'
     )
+
+
+def shape(regret: Ratio) -> tuple[str, str, str]:
+    """Returns the path of the interval, the kind of the dot, and its place."""
+    ends = (regret.low, regret.high) if regret.is_known else (regret.value, regret.value)
+    left, right = map(_x, ends)
+    return f"M{left} 5H{right}", "dot hollow" if regret.sign == written.AT_LEAST else "dot", _x(regret.value)
 
 
 def _x(value: float) -> str:
     share = math.log(min(HIGH, max(LOW, value)) / LOW) / math.log(HIGH / LOW)
     return f"{4 + (WIDTH - 8) * share:.1f}"
+
+
+TICK = _x(1.0)

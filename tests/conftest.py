@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -16,8 +18,10 @@ import numpy as np
 import pytest
 
 from fedbench import extras
-from fedbench.results.record import CURVES, Record, first_at_least, result_digest, run_id
+from fedbench.results.record import COLUMNS, CURVES, SCHEMA, Column, Record, hits, of_json, run_id, with_results
+from fedbench.results.sections import METRICS
 from fedbench.scenarios.load import load
+from fedbench.scenarios.schema import Scenario
 
 hypothesis.settings.register_profile("fedbench", deadline=None)  # no test fails since the machine is busy
 hypothesis.settings.load_profile("fedbench")
@@ -71,6 +75,11 @@ BUDGET = 20.0
 TARGET = 0.8
 
 
+def sixteen(text: str) -> str:
+    """16 hexadecimal digits, which differ for other texts."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def record(
     selector: str = "fedavg",
     seed: int = 0,
@@ -88,74 +97,125 @@ def record(
     curve. Between two points lie ten updates, 100 steps and gradients, and 1000 bytes; `columns`
     replaces such columns."""
     times = np.array(seconds if seconds is not None else [5.0 * i for i in range(len(curve))])
-    curves = {name: np.zeros(len(times)) for name in CURVES}
+    curves: dict[str, Column] = {name: np.zeros(len(times)) for name in CURVES}
     spent = {"version": 10, "steps": 100, "gradient_evaluations": 100, "bytes": 1000}
     curves |= {name: each * np.arange(len(times)) for name, each in spent.items()}
     curves |= {"seconds": times, "test_accuracy": np.array(curve, dtype=np.float32)}
     curves |= {name: np.array(column) for name, column in (columns or {}).items()}
-    resolved = {
-        "name": scenario,
-        "about": "A slow tail of clients.",
-        "clients": 100,
-        "local": {"steps": 5, "batch_size": 10},
-        "budget": {"updates": 400, "seconds": BUDGET, "jobs": None},
-        "evaluation": {"every_seconds": 1.0},
-        "targets": [{"metric": "test_accuracy", "value": TARGET}],
-    }
-    algorithm = {"name": selector.partition("[")[0], "options": {"local_lr": 0.05}}
-    hit = first_at_least(curves["seconds"], curves["test_accuracy"], TARGET)
-    meta = {
-        "schema": 2,
-        "run_id": f"{selector}-{scenario_hash}-{seed}",
+    given, end = _scenario(scenario), float(times[-1]) if len(times) else 0.0
+    name = selector.partition("[")[0]
+    metrics = dict.fromkeys(("test_loss", "train_loss", "client_accuracy_mean", "client_accuracy_worst_decile"))
+    sections = {
+        "schema": SCHEMA,
+        "run_id": sixteen(f"{selector}-{scenario_hash}-{seed}"),
         "spec": {
-            "task": {"name": "digits", "model": "mlp"},
-            "scenario": resolved,
-            "scenario_hash": scenario_hash,
-            "algorithm": algorithm,
+            "scenario": given,
+            "scenario_hash": sixteen(scenario_hash),
+            "algorithm": {"name": name, "options": {"local_lr": 0.05}},
             "selector": selector,
             "seed": seed,
         },
-        "provenance": {"version": "0.1.0", "commit": "abc", "dirty": False, "trainer": "native", "libraries": {"numpy": "2.4"}},
-        "outcome": {"state": state, "ended_by": ended_by if state == "finished" else state, "message": None},
-        "final": {"version": 40 + seed, "test_accuracy": float(curve[-1]) if len(curve) else None} | final,
-        "time_to_target": [
-            {"metric": "test_accuracy", "value": TARGET, "seconds": hit, "censored_at": float(times[-1]) if len(times) else 0.0}
-        ],
-        "ledger": {"bytes_up": 1000 + seed, "bytes_down": 2000, "staleness_max": seed, "trained_steps": 10},
-        "digests": {"inputs": "i", "plan": "p", "model": f"m{seed}"},
-    }
-    return Record(meta, curves)
+        "provenance": {
+            "version": "0.1.0", "commit": "abc", "dirty": False, "trainer": "native", "instruction_set": "avx2",
+            "libraries": {"numpy": "2.4"},
+        },
+        "outcome": {"state": state, "ended_by": ended_by if state == "finished" else state, "message": ""},
+        "warnings": [],
+        "final": {
+            "version": 40 + seed, "seconds": end, "evaluated_on": "test", **metrics,
+            "test_accuracy": _finite(curve[-1]) if len(curve) else None,
+        } | final,
+        "time_to_target": [],
+        "ledger": {
+            "end_seconds": end, "updates": 40 + seed, "gradient_evaluations": 10, "bytes_up": 1000 + seed, "bytes_down": 2000,
+            "staleness_max": seed, "trained_steps": 10,
+        },
+        "digests": {"inputs": "1" * 32, "plan": "2" * 32, "model": f"{seed:032x}"},
+    }  # fmt: skip
+    one = of_json(sections, curves, "made up")
+    return one.model_copy(update={"time_to_target": hits(given, curves, end)})
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+@functools.cache
+def _scenario(name: str) -> Scenario:
+    targets = f"[{{metric: test_accuracy, value: {TARGET}}}]"
+    given = (
+        "about=A slow tail of clients.",
+        "clients=100",
+        "local.steps=5",
+        f"budget.seconds={BUDGET}",
+        "evaluation.every_seconds=1",
+    )
+    return load("digits-demo", [f"name={name}", *given, f"targets={targets}"])
 
 
 def storable(*args: Any, **more: Any) -> Record:
     """The same as a store takes it: every section has all its fields, and they fit each other."""
     one = record(*args, **more)
-    targets = "[{metric: test_accuracy, value: 0.8}]"
-    settings = [f"name={one.scenario}", f"budget.seconds={BUDGET}", "evaluation.every_seconds=5", f"targets={targets}"]
-    scenario = load("digits-demo", settings)
-    exact = dict.fromkeys(("version", "steps", "gradient_evaluations", "bytes"), np.int64) | {"seconds": np.float64}
-    curves = {name: column.astype(exact.get(name, np.float32)) for name, column in one.curves.items()}
-    meta, end, updates = one.meta, float(curves["seconds"][-1]), int(curves["version"][-1])
-    facts = {"origin": {"kind": "object", "class": "Odd"}, "requires": []}
-    spec = meta["spec"] | {"scenario": scenario.resolved(), "scenario_hash": scenario.content_hash(), "overrides": None}
-    spec |= {"task": scenario.task.model_dump(mode="json"), "algorithm": spec["algorithm"] | facts}
-    metrics = {name: float(curves[name][-1]) for name in ("test_accuracy", "test_loss", "train_loss")}
-    if one.state == "diverged":
-        metrics = dict.fromkeys(metrics)
-    metrics |= dict.fromkeys(("client_accuracy_mean", "client_accuracy_worst_decile"))
-    ledger = {"end_seconds": end, "updates": updates, "gradient_evaluations": 10}
-    meta |= {
-        "run_id": run_id(spec["scenario_hash"], spec["algorithm"], spec["seed"]),
-        "spec": spec,
-        "provenance": meta["provenance"] | {"instruction_set": "avx2"},
-        "outcome": meta["outcome"] | {"message": ""},
-        "warnings": [],
-        "final": {"version": updates, "seconds": end, "evaluated_on": "test", **metrics},
-        "ledger": meta["ledger"] | ledger,
-        "digests": dict.fromkeys(("inputs", "plan", "model", "selections"), "0" * 32),
-    }
-    meta["digests"]["result"] = result_digest(meta, curves)
-    return Record(meta, curves)
+    settings = [
+        f"name={one.scenario}",
+        f"budget.seconds={BUDGET}",
+        "evaluation.every_seconds=5",
+        f"targets=[{{value: {TARGET}}}]",
+    ]
+    curves = {name: column.astype(COLUMNS[name]) for name, column in one.curves.items()}
+    end, updates = float(curves["seconds"][-1]), int(curves["version"][-1])
+    given = load("digits-demo", settings)
+    metrics = dict.fromkeys(METRICS) if one.state == "diverged" else {name: _finite(curves[name][-1]) for name in METRICS}
+    algorithm = {**one.spec.algorithm.as_dict(), "origin": {"kind": "object", "class": "Odd"}}
+    changed = altered(
+        one.model_copy(update={"curves": curves, "time_to_target": hits(given, curves, end)}),
+        {
+            "spec.scenario": given,
+            "spec.scenario_hash": given.content_hash(),
+            "spec.algorithm": algorithm,
+            "spec.overrides": None,
+            "final": {"version": updates, "seconds": end, **metrics},
+            "ledger": {"end_seconds": end, "updates": updates},
+            "digests": dict.fromkeys(("inputs", "plan", "model", "selections"), "0" * 32),
+        },
+    )
+    return sealed(changed)
+
+
+def sealed(one: Record) -> Record:
+    """The record with the id and the digests that fit the rest of it."""
+    spec, algorithm = one.spec, one.spec.algorithm
+    content = "" if algorithm.origin is None else algorithm.origin.sha256
+    name = run_id(spec.scenario_hash, algorithm.name, algorithm.options, spec.seed, content)
+    return with_results(one.model_copy(update={"run_id": name}))
+
+
+GONE = object()
+
+
+def altered(one: Record, changes: Mapping[str, Any]) -> Record:
+    """The record with other values at paths such as "final.test_accuracy". A mapping is added to
+    what is there, and GONE takes a key away."""
+    sections: dict[str, Any] = json.loads(json.dumps(one.as_dict()))
+    for path, value in changes.items():
+        *folders, key = path.split(".")
+        place: Any = sections
+        for folder in folders:
+            place = place[int(folder)] if isinstance(place, list) else place.setdefault(folder, {})
+        if value is GONE:
+            del place[key]
+        elif isinstance(place, list):
+            place[int(key)] = value
+        elif isinstance(value, dict) and isinstance(place.get(key), dict):
+            place[key] |= value
+        else:
+            place[key] = value
+    return of_json(sections, one.curves, "altered")
+
+
+def alter(one: Record, path: str, value: Any) -> None:
+    """Change a made-up record where it is. Only tests can."""
+    vars(one).update(vars(altered(one, {path: value})))
 
 
 @pytest.fixture(name="storable")

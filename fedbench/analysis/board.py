@@ -65,7 +65,7 @@ class Standing:
     ranking: that of its group in virtual seconds, None for a reference, which is shown and not
     compared.
     arrivals: what becomes of every target.
-    unfinished: the number of runs that diverged, stalled or failed.
+    unfinished: the number of runs that diverged or stalled.
     under_way: the mean number of clients at work, None if the records do not say it.
     """
 
@@ -205,7 +205,7 @@ def _board(rows: Rows, found: Gathered, priors: Mapping[str, Prior]) -> Board:
         ranking = None if reach is found.references else rankings[group, SECONDS.name]
         standings.append(_standing(row, runs, reach, ranking, group))
     standings.sort(key=lambda one: (one.ranking is not None, one.group, one.hits == 0, one.cost, one.row))
-    (budget,) = {float(run.meta["spec"]["scenario"]["budget"]["seconds"]) for runs in rows.values() for run in runs}
+    (budget,) = {float(run.spec.scenario.budget.seconds) for runs in rows.values() for run in runs}
     members = {group: {row: rows[row] for row in of_group.rows} for group, (of_group, _) in found.members.items()}
     return Board(tuple(standings), rankings, members, budget)
 
@@ -220,15 +220,15 @@ def _leader(rows: Rows, rule: Rule, targets: Sequence[float]) -> str | None:
 
 def _standing(row: str, runs: Sequence[Record], found: Reached, ranking: Ranking | None, group: Group) -> Standing:
     seconds, sent = (found.on(AXES[axis]).among([row]) for axis in ("seconds", "bytes"))
-    budget = float(runs[0].meta["spec"]["scenario"]["budget"]["seconds"])
-    busy = [run.meta["ledger"].get("busy_fraction") for run in runs]
+    budget = float(runs[0].spec.scenario.budget.seconds)
+    busy = [share for run in runs if (share := run.ledger.busy_fraction) is not None]
     return Standing(
         row=row,
         group=group,
         ranking=ranking,
         arrivals=tuple(_arrival(seconds, sent, t, ranking, budget) for t in range(len(seconds.targets))),
         unfinished=sum(run.state != "finished" for run in runs),
-        under_way=None if None in busy else float(np.mean(busy)) * group.clients,
+        under_way=float(np.mean(busy)) * group.clients if len(busy) == len(runs) else None,
     )
 
 

@@ -138,7 +138,7 @@ def reached(runs: Mapping[str, Sequence[Record]], rule: Rule = "window") -> Reac
                 raise RecordError(f"costs: run {run.run_id} ({row}, seed {run.seed}) has no evaluation")
     seeds = tuple(sorted(first))
     matrix = tuple(tuple(found[seed] for found in by_seed.values()) for seed in seeds)
-    targets = matrix[0][0].meta["spec"]["scenario"].get("targets") or []
+    targets = matrix[0][0].spec.scenario.targets
     shape = (len(seeds), len(by_seed), len(targets))
     index, held = np.full(shape, -1, np.int64), np.zeros(shape, np.bool_)
     for s, of_seed in enumerate(matrix):
@@ -146,7 +146,7 @@ def reached(runs: Mapping[str, Sequence[Record]], rule: Rule = "window") -> Reac
             for t, one in enumerate(reach(run, targets, rule)):
                 if one is not None:
                     index[s, k, t], held[s, k, t] = one.index, one.is_held
-    values = tuple(float(one["value"]) for one in targets)
+    values = tuple(float(one.value) for one in targets)
     return Reached(tuple(runs), seeds, values, matrix, index, held)
 
 

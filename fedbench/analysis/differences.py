@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+
+from fedbench.results.sections import Spec
 
 MOST_LETTERS = 60  # of a setting in a heading
 SILENT = {"about", "schema"}  # keys of a scenario that change no result
 
 
-def differences(specs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+def differences(specs: Sequence[Spec]) -> list[list[str]]:
     """Returns for each specification the settings `key.path=value` that tell it from the others of
     its scenario name.
 
@@ -21,8 +22,8 @@ def differences(specs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     such scenario.
     """
     if len(specs) == 1:
-        return [list(specs[0].get("overrides") or ())]
-    leaves = [dict(_leaves(spec["scenario"])) for spec in specs]
+        return [list(specs[0].overrides or ())]
+    leaves = [dict(_leaves(spec.scenario.resolved())) for spec in specs]
     keys = dict.fromkeys(key for one in leaves for key in one)
     telling = [key for key in keys if len({json.dumps(one.get(key)) for one in leaves}) > 1]
     return [[f"{key}={json.dumps(one[key])}" for key in telling if key in one] for one in leaves]
@@ -35,7 +36,7 @@ def shortened(setting: str) -> str:
     return plain if len(plain) <= MOST_LETTERS else f"{plain[: MOST_LETTERS - 2]}.."
 
 
-def _leaves(content: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(content: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
     for key, value in content.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{path}{key}.")

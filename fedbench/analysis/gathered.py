@@ -41,18 +41,18 @@ class Gathered:
 
 
 def gathered(rows: Rows, references: frozenset[str], groups: Mapping[str, Group]) -> Gathered:
-    scenarios = {run.meta["spec"]["scenario_hash"]: run.meta["spec"]["scenario"] for runs in rows.values() for run in runs}
+    scenarios = {run.spec.scenario_hash: run.spec.scenario for runs in rows.values() for run in runs}
     if len(scenarios) != 1 or not all(rows.values()):
         raise RecordError(f"board: expected rows with runs of one scenario, got {len(rows)} rows of {len(scenarios)} scenarios")
     (scenario,) = scenarios.values()
-    if not scenario["targets"]:
+    if not scenario.targets:
         raise UsageError("board: the scenario has no targets, so there is no time to them")
     own = {row: groups[row] if row in groups else group_of_run(runs[0]) for row, runs in rows.items()}
     members: dict[Group, dict[str, Sequence[Record]]] = {}
     for row, runs in rows.items():
         if row not in references:
             members.setdefault(own[row], {})[row] = runs
-    every = scenario["evaluation"].get("every_seconds")
+    every = scenario.evaluation.spacing["every_seconds"]
     found = {group: reached(of_group) for group, of_group in sorted(members.items())}
     known = {row: runs for row, runs in rows.items() if row in references}
     return Gathered(

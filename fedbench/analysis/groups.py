@@ -72,13 +72,13 @@ def group_of(algorithm: Algorithm, clients: int) -> Group:
 def group_of_run(run: Record) -> Group:
     """Returns the group of a run. What is at work is not known of an algorithm that is not built
     in, since its code is not run here, nor of one that has other options today."""
-    spec = run.meta["spec"]
-    clients, given = int(spec["scenario"]["clients"]), spec["algorithm"]
-    if "origin" in given or given["name"] not in registry.ALGORITHMS:
-        return Group(0, clients, "public_data" in given.get("requires", ()))
-    cls: type[Algorithm] = registry.find("algorithm", given["name"])
+    spec = run.spec
+    clients, given = spec.scenario.clients, spec.algorithm
+    if given.origin is not None or given.name not in registry.ALGORITHMS:
+        return Group(0, clients, "public_data" in given.requires)
+    cls: type[Algorithm] = registry.find("algorithm", given.name)
     try:
-        return group_of(cls.make(given["options"]), clients)
+        return group_of(cls.make(given.options), clients)
     except UsageError:
         return Group(0, clients, "public_data" in cls.requires)
 
@@ -89,7 +89,7 @@ def odd_ones(rows: Mapping[str, Sequence[Record]]) -> dict[str, str]:
     References are looked at among themselves."""
     kinds: dict[tuple[bool, Group], dict[str, tuple[int, ...]]] = {}
     for row, runs in rows.items():
-        is_reference = bool(runs[0].meta["spec"]["algorithm"].get("reference"))
+        is_reference = runs[0].spec.algorithm.reference
         key = is_reference, Group(0, 0) if is_reference else group_of_run(runs[0])
         kinds.setdefault(key, {})[row] = tuple(sorted(run.seed for run in runs))
     found: dict[str, str] = {}

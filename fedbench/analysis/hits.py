@@ -4,16 +4,15 @@ never does is a miss, and no statistic leaves misses out."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbench.analysis import metrics
 from fedbench.analysis.axes import SECONDS, Axis, along, find
-from fedbench.analysis.reaching import reach
+from fedbench.analysis.reaching import Goal, reach
 from fedbench.analysis.statistics import Estimate, estimate
 from fedbench.errors import RecordError
 from fedbench.results.record import Record, first_at_least
@@ -43,8 +42,8 @@ def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SEC
     """Returns what a run had spent at the first evaluation that reached the target. Nothing is
     interpolated.
 
-    A miss is censored at the last evaluation. In seconds, a run that broke off (diverged, stalled,
-    failed) is a miss until the end of the scenario's time budget.
+    A miss is censored at the last evaluation. In seconds, a run that broke off (diverged or
+    stalled) is a miss until the end of the scenario's time budget.
 
     Args:
         record: the run.
@@ -64,7 +63,7 @@ def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SEC
     return Attempt(first_at_least(at, sign * record.curves[metric], sign * target), end, where.unit)
 
 
-def held(record: Record, target: Mapping[str, Any], axis: str | Axis = SECONDS) -> Attempt:
+def held(record: Record, target: Goal, axis: str | Axis = SECONDS) -> Attempt:
     """Returns what a run had spent when it held a target, see `fedbench.analysis.reaching`. A run
     that ended too early to tell is a miss, which is censored where it may have held it.
 
@@ -90,7 +89,7 @@ def at_end(record: Record, axis: Axis, at: NDArray[np.float64]) -> float:
     seconds, one that broke off counts with the scenario's whole budget."""
     end = float(at[-1]) if len(at) else 0.0
     if axis is SECONDS and record.state != "finished":
-        end = max(end, float((record.meta["spec"]["scenario"].get("budget") or {}).get("seconds") or 0.0))
+        end = max(end, float(record.spec.scenario.budget.seconds))
     return end
 
 
@@ -152,10 +151,10 @@ class Hits:
         return estimate(attempt.restricted for attempt in self.attempts)
 
 
-def hits(runs: Sequence[Record], target: Mapping[str, Any], axis: str | Axis = SECONDS) -> Hits:
+def hits(runs: Sequence[Record], target: Goal, axis: str | Axis = SECONDS) -> Hits:
     """Returns `held` of the runs of one algorithm, one run a seed. Raises RecordError without
     runs."""
-    metric, value = str(target["metric"]), float(target["value"])
+    metric, value = target.metric, float(target.value)
     if not runs:
         raise RecordError(f"hits of {metric} = {value:g}: expected at least one run, got none")
     return Hits(metric, value, find(axis), tuple(held(run, target, axis) for run in runs))

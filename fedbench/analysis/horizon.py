@@ -5,7 +5,7 @@ Runs may end by different causes: the time budget, the cap on updates, divergenc
 accuracies then belong to different efforts, so final accuracies are never ranked. The rule, for one
 scenario and one axis:
 
-1. A row is not compared if one of its seeds did not finish (it diverged, failed or stalled), has no
+1. A row is not compared if one of its seeds did not finish (it diverged or stalled), has no
    evaluation with an accuracy, or spent nothing on the axis. Such a row does not move the horizon,
    however early it ended; it is shown with its reason.
 2. A reference, such as one worker with everybody's data, is shown but not compared, and does not
@@ -71,7 +71,7 @@ def why_not_compared(runs: Sequence[Record], axis: Axis) -> str:
 def _why_not(run: Record, axis: Axis) -> str:
     if run.state != "finished":
         return run.state
-    if run.meta["spec"]["scenario"].get("budget", {}).get("stop_at_target"):
+    if run.spec.scenario.budget.stop_at_target:
         return "told to stop at a target"
     accuracies = values(run, "test_accuracy")
     if not len(accuracies) or not all(map(math.isfinite, accuracies)):

@@ -96,7 +96,7 @@ def pairing(point: str, rows: Rows, found: Board | None, first: str, second: str
     both = {first: rows[first], second: rows[second]}
     ranking = _shared(found, first, second)
     known = costs({row: rows[row] for row in ranking.rows} if ranking and ranking.rows else both)
-    every = rows[first][0].meta["spec"]["scenario"]["evaluation"].get("every_seconds")
+    every = rows[first][0].spec.scenario.evaluation.spacing["every_seconds"]
     decided = list(ranking.targets) if ranking else resolved(known, every)
     alone = compare(known.at(decided)) if decided and not ranking else None
     whole = ranking.found if ranking else alone

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,16 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
+class Goal(Protocol):
+    """A metric and the value that it is to reach, as the targets of scenarios have them."""
+
+    @property
+    def metric(self) -> str: ...
+
+    @property
+    def value(self) -> float: ...
+
+
 @dataclass(frozen=True)
 class Reach:
     """When a run reaches a target: the index of the evaluation. With `is_held` False the run ended
@@ -50,14 +60,13 @@ class Reach:
     is_held: bool
 
 
-def reach(run: Record, targets: Sequence[Mapping[str, Any]], rule: Rule = "window") -> list[Reach | None]:
+def reach(run: Record, targets: Sequence[Goal], rule: Rule = "window") -> list[Reach | None]:
     """Returns for every target when a run reaches it, None if it never does. A run that did not
     finish reaches nothing, since it has no model to show.
 
     Args:
         run: its record.
-        targets: `metric` and `value` of each, as scenarios have them. A loss reaches its target
-            from above.
+        targets: what is sought. A loss reaches its target from above.
         rule: see `Rule`.
 
     Raises:
@@ -66,7 +75,7 @@ def reach(run: Record, targets: Sequence[Mapping[str, Any]], rule: Rule = "windo
     if rule not in RULES:
         raise UsageError(f"unknown rule {rule!r}{nearest(rule, RULES)}")
     for target in targets:
-        metrics.check(target["metric"])
+        metrics.check(target.metric)
     if run.state != "finished":
         return [None] * len(targets)
     at_ns = np.rint(np.asarray(run.curves["seconds"], np.float64) * 1e9).astype(np.int64)
@@ -74,9 +83,9 @@ def reach(run: Record, targets: Sequence[Mapping[str, Any]], rule: Rule = "windo
     return [first_held(_above(run, target), end) for target in targets]
 
 
-def _above(run: Record, target: Mapping[str, Any]) -> Flags:
-    sign = 1.0 if metrics.HIGHER_IS_BETTER[target["metric"]] else -1.0
-    return np.asarray(sign * run.curves[target["metric"]] >= sign * float(target["value"]))
+def _above(run: Record, target: Goal) -> Flags:
+    sign = 1.0 if metrics.HIGHER_IS_BETTER[target.metric] else -1.0
+    return np.asarray(sign * run.curves[target.metric] >= sign * float(target.value))
 
 
 def first_held(above: Flags, end: Integers) -> Reach | None:

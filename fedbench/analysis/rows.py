@@ -4,9 +4,8 @@ compares."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fedbench.analysis.axes import Axis
 from fedbench.analysis.curves import Curve, last_k_mean, mean_curve
@@ -16,6 +15,7 @@ from fedbench.analysis.standings import UNKNOWN, Comparison
 from fedbench.analysis.statistics import Estimate, estimate
 from fedbench.errors import RecordError
 from fedbench.results.record import Record
+from fedbench.results.sections import Used
 
 FINAL = ("test_accuracy", "test_loss", "client_accuracy_mean", "client_accuracy_worst_decile")
 LEDGER = ("bytes_up", "bytes_down", "bytes_wasted", "busy_fraction", "staleness_mean", "participation_gini")
@@ -55,41 +55,40 @@ class Row:
     accuracy: Comparison = UNKNOWN
 
     @property
-    def algorithm(self) -> dict[str, Any]:
+    def algorithm(self) -> Used:
         """Returns the name, the options and what else the record says of the algorithm."""
-        return dict(self.runs[0].meta["spec"]["algorithm"])
+        return self.runs[0].spec.algorithm
 
     @property
     def is_reference(self) -> bool:
         """Returns whether it is a yardstick, such as SGD on the pooled data, which is shown and not
         ranked."""
-        return bool(self.algorithm.get("reference"))
+        return self.algorithm.reference
 
     @property
     def uses_public_data(self) -> bool:
-        return "public_data" in self.algorithm.get("requires", ())
+        return "public_data" in self.algorithm.requires
 
     @property
     def seeds(self) -> tuple[int, ...]:
         return tuple(run.seed for run in self.runs)
 
     @property
-    def staleness_max(self) -> int | None:
+    def staleness_max(self) -> int:
         """Returns the largest staleness of any seed."""
-        return max((value for run in self.runs if (value := run.meta["ledger"].get("staleness_max")) is not None), default=None)
+        return max(run.ledger.staleness_max for run in self.runs)
 
 
 def row(selector: str, runs: tuple[Record, ...], axis: Axis) -> Row:
     """Returns the row of the runs of one algorithm, before it is compared with others. There is at
     least one run, and one for each seed."""
-    targets = runs[0].meta["spec"]["scenario"].get("targets") or []
     return Row(
         selector=selector,
         runs=runs,
         outcomes=_counts(run.state for run in runs),
-        ended_by=_counts(str(run.meta["outcome"]["ended_by"]) for run in runs),
+        ended_by=_counts(run.outcome.ended_by for run in runs),
         measures=_measures(runs),
-        to_target=tuple(hits(runs, target, axis) for target in targets),
+        to_target=tuple(hits(runs, target, axis) for target in runs[0].spec.scenario.targets),
         curve=mean_curve(runs, "test_accuracy", axis),
     )
 
@@ -99,13 +98,13 @@ def _counts(words: Iterable[str]) -> dict[str, int]:
 
 
 def _measures(runs: Sequence[Record]) -> dict[str, Estimate]:
-    ledgers = [run.meta["ledger"] for run in runs]
-    measures = {name: estimate(run.meta["final"].get(name) for run in runs) for name in FINAL}
+    ledgers = [run.ledger for run in runs]
+    measures = {name: estimate(getattr(run.final, name) for run in runs) for name in FINAL}
     measures[LAST_MEAN] = estimate(last_k_mean(run, "test_accuracy", LAST) for run in runs)
-    measures["updates"] = estimate(run.meta["final"].get("version") for run in runs)
-    measures |= {name: estimate(ledger.get(name) for ledger in ledgers) for name in (*LEDGER, *WORK, *LOST)}
-    measures["lost_share"] = estimate(_share(ledger, LOST, "jobs") for ledger in ledgers)
-    measures["wasted_share"] = estimate(_share(ledger, ("steps_wasted",), "steps_done") for ledger in ledgers)
+    measures["updates"] = estimate(run.final.version for run in runs)
+    measures |= {name: estimate(getattr(ledger, name) for ledger in ledgers) for name in (*LEDGER, *WORK, *LOST)}
+    measures["lost_share"] = estimate(ledger.share(LOST, "jobs") for ledger in ledgers)
+    measures["wasted_share"] = estimate(ledger.share(["steps_wasted"], "steps_done") for ledger in ledgers)
     return measures | _of_server(runs)
 
 
@@ -120,11 +119,3 @@ def _of_server(runs: Sequence[Record]) -> dict[str, Estimate]:
     for run, one in zip(runs, counted, strict=True):
         one["public_logits_vectors"] = public_logits_vectors(run)
     return {name: estimate(one[name] for one in counted) for name in SERVER}
-
-
-def _share(ledger: Mapping[str, Any], parts: Sequence[str], whole: str) -> float | None:
-    """Returns the share of the parts in the whole. It is None if the record lacks one of them, or
-    if the whole is 0."""
-    if not ledger.get(whole) or any(part not in ledger for part in parts):
-        return None
-    return float(sum(ledger[part] for part in parts) / ledger[whole])

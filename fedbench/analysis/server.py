@@ -22,20 +22,19 @@ def server_work(record: Record) -> ServerWork:
     Raises RecordError if the algorithm is not built in, or the record does not say how many public
     examples there are.
     """
-    spec = record.meta["spec"]
-    algorithm, scenario = spec["algorithm"], spec["scenario"]
-    if "public_data" not in algorithm.get("requires", ()):
+    spec = record.spec
+    algorithm, clients = spec.algorithm, spec.scenario.clients
+    if "public_data" not in algorithm.requires:
         return NOTHING
-    size = (scenario.get("public") or {}).get("size")
     place = f"record {record.run_id} ({record.scenario}, {record.selector}, seed {record.seed}): the server's work is not known"
-    if algorithm.get("origin") or algorithm["name"] not in registry.ALGORITHMS:
+    if algorithm.origin is not None or algorithm.name not in registry.ALGORITHMS:
         raise RecordError(f"{place}: its algorithm is not built in")
-    if size is None:
+    public = spec.scenario.public
+    if public is None or public.size is None:
         raise RecordError(f"{place}: its scenario has no public.size")
-    clients = int(scenario["clients"])
-    info = Info(clients, lambda: np.ones(clients), public_shape=(size, 1))
+    info = Info(clients, lambda: np.ones(clients), public_shape=(public.size, 1))
     try:
-        work: ServerWork = registry.find("algorithm", algorithm["name"]).make(algorithm["options"]).server_work(info)
+        work: ServerWork = registry.find("algorithm", algorithm.name).make(algorithm.options).server_work(info)
     except UsageError as error:
         raise RecordError(f"{place}: {error}") from None
     return work
@@ -55,30 +54,27 @@ def server_passes(record: Record) -> npt.NDArray[np.int64]:
 def server_examples(record: Record) -> dict[str, int]:
     """Returns the forward passes and the gradients of examples that the server computed in the
     whole run, by the names that the ledger has for them. Empty if its algorithm has no work for it.
-    Raises RecordError as `server_work` does, and without the number of updates."""
-    ledger = record.meta["ledger"]
-    names = ("server_forward_examples", "server_gradient_examples")
-    if names[0] in ledger:
-        return {name: int(ledger[name]) for name in names}
-    work = server_work(record)
-    if not any(work):
-        return {}
-    if "updates" not in ledger:
-        raise RecordError(f"record {record.run_id}: ledger.updates is missing, so the server's work is not known")
-    updates = int(ledger["updates"])
-    counts = work.first_forward + updates * work.forward, work.first_gradients + updates * work.gradients
-    return dict(zip(names, counts, strict=True))
+    Raises RecordError as `server_work` does."""
+    ledger = record.ledger
+    forward, gradients = ledger.server_forward_examples, ledger.server_gradient_examples
+    if forward is None or gradients is None:
+        work = server_work(record)
+        if not any(work):
+            return {}
+        forward = work.first_forward + ledger.updates * work.forward
+        gradients = work.first_gradients + ledger.updates * work.gradients
+    return {"server_forward_examples": forward, "server_gradient_examples": gradients}
 
 
 def public_logits_vectors(record: Record) -> float:
     """Returns what the public logits that the server keeps come to, in vectors of the model's size:
     what the ledger says or, in an older record, the logits kept at the end over the size of a model
     kept for its client, since who computes logits of clients' models keeps old models too."""
-    ledger = record.meta["ledger"]
-    if "public_logits_vectors" in ledger:
-        return float(ledger["public_logits_vectors"])
-    logits, models = (ledger.get(name, 0) for name in ("public_logits_bytes", "checkpoint_bytes_peak"))
-    return float(logits * ledger["messages_peak"] / models) if logits and models else 0.0
+    ledger = record.ledger
+    if ledger.public_logits_vectors is not None:
+        return ledger.public_logits_vectors
+    logits, models, peak = ledger.public_logits_bytes, ledger.checkpoint_bytes_peak, ledger.messages_peak
+    return logits * peak / models if logits and models and peak else 0.0
 
 
 def all_gradient_evaluations(record: Record) -> npt.NDArray[np.float64]:
@@ -88,6 +84,6 @@ def all_gradient_evaluations(record: Record) -> npt.NDArray[np.float64]:
     clients = along(record, AXES["gradient_evaluations"])
     if SERVER_CURVE not in record.curves and not any(server_work(record)):
         return clients
-    batch_size = record.meta["spec"]["scenario"]["local"]["batch_size"]
+    batch_size = record.spec.scenario.local.batch_size
     at_server = server_passes(record) / (PASSES_OF_A_GRADIENT * batch_size)
     return np.asarray(clients + at_server, np.float64)

@@ -21,14 +21,13 @@ which version k is seen, so `overlapped` stays a lower bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.analysis.reaching import reach
+from fedbench.analysis.reaching import Goal, reach
 from fedbench.analysis.server import server_work
 from fedbench.results.record import Record
 from fedbench.types import PASSES_OF_A_GRADIENT, ServerWork
@@ -53,7 +52,7 @@ class Arrival:
         return (self.work.first_passes + len(self.begun) * self.work.passes) / PASSES_OF_A_GRADIENT
 
 
-def arrival(record: Record, target: Mapping[str, Any]) -> Arrival | None:
+def arrival(record: Record, target: Goal) -> Arrival | None:
     """Returns how a run came to hold a target, or None if it did not. Raises RecordError if the
     server's work is not known."""
     seconds, version = record.curves["seconds"], record.curves["version"]

@@ -4,11 +4,10 @@ Every seed is counted."""
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fedbench.analysis.axes import AXES, SECONDS, Axis, find
 from fedbench.analysis.board import BOARD_AXES, Board, board
@@ -22,21 +21,20 @@ from fedbench.errors import RecordError
 
 if TYPE_CHECKING:
     from fedbench.results.record import Record
+    from fedbench.scenarios.schema import Scenario
 
 
 @dataclass(frozen=True)
 class ScenarioSummary:
     """The rows of one resolved scenario, one task and model, which may be compared.
 
-    scenario: its resolved specification.
     horizon: where its accuracies are compared.
     settings: what tells it from others of its name, see `differences`.
     """
 
     name: str
     scenario_hash: str
-    task: dict[str, Any]
-    scenario: dict[str, Any]
+    scenario: Scenario
     rows: tuple[Row, ...]
     horizon: Horizon
     settings: tuple[str, ...] = ()
@@ -50,9 +48,9 @@ class ScenarioSummary:
     @cached_property
     def board(self) -> Board | None:
         """Returns the board of its rows without those of `off_board`, None for a scenario without
-        targets or without a budget in seconds."""
+        targets."""
         rows = {row.selector: row.runs for row in self.rows if row.selector not in self.off_board}
-        if not rows or not self.scenario.get("targets") or (self.scenario.get("budget") or {}).get("seconds") is None:
+        if not rows or not self.scenario.targets:
             return None
         return board(rows, references=frozenset(row.selector for row in self.rows if row.is_reference))
 
@@ -67,15 +65,7 @@ class ScenarioSummary:
     def loses_jobs(self) -> bool:
         """Returns whether jobs can be lost or late here, by the scenario or because an algorithm
         closes its rounds early."""
-        availability, rounds = (self.scenario.get(part) or {} for part in ("availability", "rounds"))
-        by_scenario = availability.get("when_offline") == "lost" or self.scenario.get("dropout") or any(rounds.values())
-        return bool(by_scenario) or any(row.measures["lost_share"].mean for row in self.rows)
-
-    @property
-    def holds_out_public_data(self) -> bool:
-        """Returns whether the server's public data are taken out of the task's own training
-        data."""
-        return (self.scenario.get("public") or {}).get("source") == "held_out"
+        return self.scenario.loses_jobs or any(row.measures["lost_share"].mean for row in self.rows)
 
 
 def summarize(records: Iterable[Record], axis: str | Axis = SECONDS) -> list[ScenarioSummary]:
@@ -91,27 +81,22 @@ def summarize(records: Iterable[Record], axis: str | Axis = SECONDS) -> list[Sce
         UsageError: if there is no such axis.
     """
     where = find(axis)
-    groups: dict[tuple[str, str, str], dict[str, list[Record]]] = {}
+    groups: dict[tuple[str, str], dict[str, list[Record]]] = {}
     for record in records:
-        spec = record.meta["spec"]
-        key = (record.scenario, str(spec["scenario_hash"]), json.dumps(spec["task"], sort_keys=True))
-        groups.setdefault(key, {}).setdefault(record.selector, []).append(record)
+        groups.setdefault((record.scenario, record.spec.scenario_hash), {}).setdefault(record.selector, []).append(record)
     found = [_scenario(*key, groups[key], where) for key in sorted(groups)]
     return [one for _, alike in itertools.groupby(found, lambda one: one.name) for one in _told_apart(list(alike))]
 
 
 def _told_apart(scenarios: Sequence[ScenarioSummary]) -> list[ScenarioSummary]:
-    settings = differences([one.rows[0].runs[0].meta["spec"] for one in scenarios])
+    settings = differences([one.rows[0].runs[0].spec for one in scenarios])
     return [replace(one, settings=tuple(own)) for one, own in zip(scenarios, settings, strict=True)]
 
 
-def _scenario(
-    name: str, scenario_hash: str, task: str, by_selector: Mapping[str, Sequence[Record]], axis: Axis
-) -> ScenarioSummary:
+def _scenario(name: str, scenario_hash: str, by_selector: Mapping[str, Sequence[Record]], axis: Axis) -> ScenarioSummary:
     rows = [row(selector, _one_per_seed(by_selector[selector]), axis) for selector in sorted(by_selector)]
-    scenario = dict(rows[0].runs[0].meta["spec"]["scenario"])
     compared, where = _compare(rows, axis)
-    return ScenarioSummary(name, scenario_hash, json.loads(task), scenario, compared, where)
+    return ScenarioSummary(name, scenario_hash, rows[0].runs[0].spec.scenario, compared, where)
 
 
 def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
@@ -119,15 +104,15 @@ def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
     once. Raises RecordError for two different runs of a seed, or for options that differ."""
     first = records[0]
     runs: dict[int, Record] = {}
-    place = f"scenario {first.scenario} ({first.meta['spec']['scenario_hash']}), {first.selector}"
+    place = f"scenario {first.scenario} ({first.spec.scenario_hash}), {first.selector}"
     for record in records:
-        if record.meta["spec"]["algorithm"] != first.meta["spec"]["algorithm"]:
+        if record.spec.algorithm != first.spec.algorithm:
             raise RecordError(
                 f"{place}: records {first.run_id} and {record.run_id} differ in their options, so the defaults changed between "
                 "them; run the older one again"
             )
         known = runs.setdefault(record.seed, record)
-        if (known.run_id, known.meta["digests"]) != (record.run_id, record.meta["digests"]):
+        if (known.run_id, known.digests) != (record.run_id, record.digests):
             raise RecordError(
                 f"{place}, seed {record.seed}: two different records, {known.run_id} and {record.run_id}; keep one of them"
             )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import itertools
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,15 +53,19 @@ def recorded(spec: RunSpec, trainer: str, workers: int = 1) -> Callable[[], Reco
     return lambda: Run(spec, options=options).record()
 
 
+def _known(metric: float | None) -> float:
+    return math.nan if metric is None else metric
+
+
 def run(spec: RunSpec, trainer: str, workers: int = 1) -> Ready:
     def read(record: Record) -> Outcome:
-        facts, final = record.meta["ledger"], record.meta["final"]
-        found = {"updates": facts["updates"], "trained_steps": facts["trained_steps"], "test_accuracy": final["test_accuracy"]}
+        facts, final = record.ledger, record.final
+        found = {"updates": facts.updates, "trained_steps": facts.trained_steps, "test_accuracy": _known(final.test_accuracy)}
         if spec.scenario.task.model != "softmax":
             return found
         budget = spec.scenario.budget.model_copy(update={"updates": 1})
         short = dataclasses.replace(spec, scenario=spec.scenario.model_copy(update={"budget": budget}))
-        return {**found, "first_loss": recorded(short, trainer, workers)().meta["final"]["test_loss"]}
+        return {**found, "first_loss": _known(recorded(short, trainer, workers)().final.test_loss)}
 
     return Ready(recorded(spec, trainer, workers), read)
 
@@ -73,7 +78,7 @@ def counted(spec: RunSpec, workers: int = PROCESSES) -> Ready:
     """Runs and gives what is counted, of which the plan alone is the reference."""
     return Ready(
         recorded(spec, "native", workers),
-        lambda record: {name: record.meta["ledger"][name] for name in ("updates", "trained_steps")},
+        lambda record: {name: getattr(record.ledger, name) for name in ("updates", "trained_steps")},
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,7 +22,7 @@ from fedbench.cli.options import JsonOption
 from fedbench.cli.output import err, print_json, print_table, say, show
 from fedbench.errors import UsageError, quoted
 from fedbench.kernels import build_info
-from fedbench.results.provenance import provenance
+from fedbench.results.provenance import library_versions, provenance
 
 RIVALS = ("flgo", "jax", "pfl", "simpy")
 
@@ -118,14 +118,15 @@ def _time(us: float | None) -> str:
     return "" if us is None else table.seconds(us)
 
 
-def _provenance(rounds: int, threads: int) -> dict[str, Any]:
+def _provenance(rounds: int, threads: int) -> dict[str, object]:
     where = provenance(
         build_info(), rounds=rounds, threads=threads, allocator=host.MALLOC, cores=os.cpu_count(), load=os.getloadavg()[0]
     )
+    libraries = dict(library_versions())
     for name in RIVALS:
         with contextlib.suppress(PackageNotFoundError):
-            where["libraries"][name] = version(name)
-    return where
+            libraries[name] = version(name)
+    return where | {"libraries": libraries}
 
 
 def _compare(files: tuple[Path, Path], threshold: float, as_json: bool) -> None:

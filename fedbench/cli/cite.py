@@ -15,7 +15,7 @@ from fedbench.cli import completion
 from fedbench.cli.output import put
 from fedbench.errors import UsageError, nearest
 from fedbench.scenarios.data_parts import HELD_OUT
-from fedbench.scenarios.load import load, validate
+from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.trace_files import CITED as TRACES
@@ -87,9 +87,8 @@ def _of_records(place: Path) -> Iterator[str]:
     from fedbench.launch.records import records_in
 
     for record in records_in(place, check=False):
-        spec = record.meta["spec"]
-        yield from _of_algorithms([spec["algorithm"]["name"]])
-        yield from _of_scenario(validate(spec["scenario"], f"record {record.run_id}"))
+        yield from _of_algorithms([record.spec.algorithm.name])
+        yield from _of_scenario(record.spec.scenario)
 
 
 def _of_algorithms(selectors: Iterable[str]) -> Iterator[str]:

@@ -113,7 +113,7 @@ def _labels(asked: Asked) -> Made:
     else:
         found = asked.source.compared()
         run = next(iter(_at_one_point(found, asked.source.points).values()))[0]
-        scenario, first = RunSpec.from_dict(run.meta["spec"]).scenario, run.seed
+        scenario, first = run.spec.scenario, run.seed
     data = label_map(scenario, first if asked.seed is None else asked.seed)
     return data, lambda: draw_labels(data, asked.width)
 
@@ -192,7 +192,7 @@ def _specs(asked: Asked) -> list[RunSpec]:
         runs = [[run for run in several if asked.seed in (None, run.seed)] for several in rows.values()]
         if not all(runs):
             raise UsageError(f"{found.title}: no run with seed {asked.seed}")
-        return [RunSpec.from_dict(several[0].meta["spec"]) for several in runs]
+        return [RunSpec.of(several[0].spec) for several in runs]
     suite = asked.source.given_suite()
     point, (_, selectors) = _one_point(suite, asked.source.points), chosen(suite, (), named)
     frozen = asked.source.frozen(suite)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from fedbench import written
 from fedbench.analysis.axes import AXES
 from fedbench.analysis.hits import hits
+from fedbench.analysis.reaching import Goal
 from fedbench.analysis.rows import Row
 from fedbench.analysis.summary import summarize
 from fedbench.cli.output import print_table, show, show_next
@@ -30,10 +30,10 @@ def print_outcome(records: Records, store: Path) -> None:
     words, names the store, and shows what can be typed next, all of that on standard error."""
     found = summarize(records)
     order = [*dict.fromkeys(record.selector for record in records)]
-    has_targets = any(one.scenario.get("targets") for one in found)
+    has_targets = any(one.scenario.targets for one in found)
     for one in found:
         rows = sorted(one.rows, key=lambda row: order.index(row.selector))
-        lines = [line for row in rows for line in _lines(row, one.scenario.get("targets") or [])]
+        lines = [line for row in rows for line in _lines(row, one.scenario.targets)]
         columns = [*dict.fromkeys(name for line in lines for name in line)]
         print_table(one.full_name, columns, [[line.get(name, "") for name in columns] for line in lines])
     for note in [*(HELD if has_targets else ()), ALWAYS]:
@@ -44,7 +44,7 @@ def print_outcome(records: Records, store: Path) -> None:
     show_next(*(shlex.join(["fedbench", *words, *where]) for words in [["leaderboard", "build"], *pair]))
 
 
-def _lines(row: Row, targets: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+def _lines(row: Row, targets: Sequence[Goal]) -> Iterator[dict[str, str]]:
     """Yields the cells of a row by column: in a line for each target or, without targets, in one
     line that has what whole runs spent."""
     from fedbench.leaderboard import cells, formats  # the other verbs start faster without it

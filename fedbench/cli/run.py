@@ -88,10 +88,9 @@ def command(
 def _report(records: Records, store: Path, *, as_json: bool) -> None:
     """Prints what came out, and which runs another process is computing."""
     for record in records:
-        spec = record.meta["spec"]
-        place = Store(store).folder(spec["scenario"]["name"], spec["algorithm"]["name"], record.run_id)
         if as_json:
-            print_json({"record": str(place), **record.meta})
+            place = Store(store).folder(record.scenario, record.spec.algorithm.name, record.run_id)
+            print_json({"record": str(place), **record.as_dict()})
     if records.elsewhere:
         names = ", ".join(spec.named for spec in records.elsewhere)
         show(f"left out, since another process is computing them (--wait awaits them): {names}")

@@ -55,7 +55,7 @@ def unpack(suite: SuiteArgument, store: StoreOption = None, archives: ArchivesOp
     """
     found, where = opened(suite, store)
     records = archive.read(archives / found.name)
-    absent = [one for one in records if not where.has(one.scenario, one.meta["spec"]["algorithm"]["name"], one.run_id)]
+    absent = [one for one in records if not where.has(one.scenario, one.spec.algorithm.name, one.run_id)]
     for record in absent:
         where.write(record)
     show(f"{len(absent):,} of {len(records):,} runs -> {where.root}")

@@ -66,7 +66,7 @@ def _head(found: Compared, command: str) -> list[str]:
     """Returns two comment lines for the top of the table: the command that makes it, and what its
     rows are from."""
     runs = [run for point in found.boards for several in found.rows[point].values() for run in several]
-    commits = sorted({str(run.meta["provenance"].get("commit") or "unknown")[:12] for run in runs})
+    commits = sorted({str(run.provenance.commit or "unknown")[:12] for run in runs})
     about = f"{found.title}; {len(runs):,} runs at commit {', '.join(commits)}; fedbench {fedbench.__version__}"
     return [" ".join(line.split()) for line in (command, about)]  # a line break would end the comment
 

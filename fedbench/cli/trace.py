@@ -29,9 +29,9 @@ def command(
     folders = record_folders(record)
     if len(folders) != 1:
         raise UsageError(f"trace {record}: expected one record, it holds {len(folders)}; name one, such as {folders[0]}")
-    meta = read(folders[0]).meta
-    spec = RunSpec.from_dict(meta["spec"], algorithm)
-    end = meta["final"]["seconds"] if meta["outcome"]["ended_by"] == "target" else None
+    found = read(folders[0])
+    spec = RunSpec.of(found.spec, algorithm)
+    end = found.final.seconds if found.outcome.ended_by == "target" else None
     try:
         say(f"{write_trace(spec, output, end)} events -> {output}")
         if parquet is not None:

@@ -8,17 +8,16 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from fedbench.cli.options import DrawOption, FileOption, JsonOption, WorkersOption
 from fedbench.cli.output import print_json, say
 from fedbench.engine.run import RunOptions
-from fedbench.engine.verify import verify
+from fedbench.engine.verify import Verified, verify
 from fedbench.errors import FedbenchError, MissingDataError, UsageError, nearest
 from fedbench.results import archive
-from fedbench.results.consistent import resolve
 from fedbench.results.record import Record
 from fedbench.results.store import read, record_folders
 
@@ -102,10 +101,13 @@ def _in(place: Path) -> list[Place]:
     if archive.is_archive(place):
         records = archive.read(place, check=False)
         return [
-            Place(f"{place}, {one.selector} seed {one.seed} ({one.run_id})", one.run_id, partial(_resolved, one, place))
-            for one in records
+            Place(f"{place}, {one.selector} seed {one.seed} ({one.run_id})", one.run_id, partial(_same, one)) for one in records
         ]
     return [Place(str(folder), _id_of(folder), partial(read, folder)) for folder in record_folders(place)]
+
+
+def _same(record: Record) -> Record:
+    return record
 
 
 def _id_of(folder: Path) -> str:
@@ -120,15 +122,6 @@ def _chosen(places: list[Place], runs: Sequence[str] | None) -> list[Place]:
         if one not in known:
             raise UsageError(f"verify: --run {one!r:.80}: none of the {len(places):,} records has this id{nearest(one, known)}")
     return [place for place in places if not runs or place.run_id in runs]
-
-
-def _resolved(record: Record, place: Path) -> Record:
-    """Returns the record after adding scenario keys that are younger than it, with their defaults.
-
-    The run that repeats it has these keys too.
-    """
-    resolve(record.meta, f"archive {place}, run {record.run_id:.80}")
-    return record
 
 
 def _exit(found: list[tuple[str, int]]) -> None:
@@ -153,9 +146,9 @@ def _verified_all(places: list[Place], most: int, wish: Wish) -> Iterator[tuple[
             yield _verified(place, wish, count)
         except FedbenchError as error:
             if wish.skip_missing_data and isinstance(error, MissingDataError):
-                _show(place, {"verdict": "left out", "message": str(error)}, as_json=wish.as_json)
+                _show_without(place, "left out", str(error), as_json=wish.as_json)
                 continue
-            _show(place, {"verdict": "not verified", "message": str(error)}, count, as_json=wish.as_json)
+            _show_without(place, "not verified", str(error), count, as_json=wish.as_json)
             yield "not verified", error.exit_code
         number += 1
 
@@ -164,18 +157,25 @@ def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
     """Runs a record again, shows the result, and returns its verdict and exit code."""
     record = place.read()
     result = verify(record, RunOptions(workers=wish.workers), algorithm=wish.algorithm)
-    _show(place, result, count, as_json=wish.as_json)
-    is_tolerated = record.meta["provenance"]["trainer"] in wish.tolerated
+    if wish.as_json:
+        print_json({"record": place.name, **result.as_dict()})
+    else:
+        say(f"{count}{place.name}: {result.verdict}{_more(result)}")
+    is_tolerated = record.provenance.trainer in wish.tolerated
     accepted = ("identical", "within tolerance") if is_tolerated else ("identical",)
-    return result["verdict"], int(result["verdict"] not in accepted or bool(result["undeclared"]))
+    return result.verdict, int(result.verdict not in accepted or bool(result.undeclared))
 
 
-def _show(place: Place, result: dict[str, Any], count: str = "", *, as_json: bool) -> None:
+def _more(result: Verified) -> str:
+    more = f" (first in {result.first_difference})" if result.differences else ""
+    more += "".join(f", but for {one}, which it does not have" for one in result.not_compared)
+    more += "".join(f"; {one}" for one in result.undeclared)
+    return more + ("; its code was not confined, which this system cannot do" if result.confined is False else "")
+
+
+def _show_without(place: Place, verdict: str, message: str, count: str = "", *, as_json: bool) -> None:
+    """Shows a record that could not be compared."""
     if as_json:
-        return print_json({"record": place.name, **result})
-    field = result.get("first_difference")
-    more = f" (first in {field})" if field else f": {result['message']}" if "message" in result else ""
-    more += "".join(f", but for {one}, which it does not have" for one in result.get("not_compared", ()))
-    more += "".join(f"; {one}" for one in result.get("undeclared", ()))
-    more += "; its code was not confined, which this system cannot do" if result.get("confined") is False else ""
-    return say(f"{count}{place.name}: {result['verdict']}{more}")
+        print_json({"record": place.name, "verdict": verdict, "message": message})
+    else:
+        say(f"{count}{place.name}: {verdict}: {message}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from fedbench.analysis.curves import Band
 from fedbench.analysis.pictures.ledgers import Participation
 from fedbench.analysis.standings import Comparison
 from fedbench.analysis.statistics import Estimate
 from fedbench.documents.parts import Count, Counts, Few, Many, Named, Number, Part, Points, Several, Text, Word
+from fedbench.results.sections import Outcome, Used
 from fedbench.scenarios.data_parts import PublicPart
 from fedbench.scenarios.schema import BudgetPart, Target
 
@@ -84,14 +85,6 @@ class Provenance(Part):
     wall_seconds: Number | None = None
 
 
-class Outcome(Part):
-    """How a run ended."""
-
-    state: Word
-    ended_by: Word = ""
-    message: Text = ""
-
-
 class Run(Part):
     """A run. Its provenance is what its row does not have for all runs."""
 
@@ -102,16 +95,6 @@ class Run(Part):
     outcome: Outcome
     provenance: Provenance
     digest: Word | None
-
-
-class Algorithm(Part):
-    """An algorithm with its options, as a record has it. `origin` is empty if it is built in."""
-
-    name: Word
-    options: Named[JsonValue]
-    requires: Few[Word] = ()
-    reference: bool = False
-    origin: Named[Word] = Field(default={})
 
 
 class Row(Part):
@@ -129,7 +112,7 @@ class Row(Part):
 
     label: Text
     selector: Text
-    algorithm: Algorithm
+    algorithm: Used
     flattered: bool
     seeds: Many[Count]
     outcomes: Counts

@@ -26,7 +26,7 @@ from fedbench.engine.evaluate import GridEvaluator
 from fedbench.engine.execute import Execution
 from fedbench.errors import RecordError
 from fedbench.kernels import TeacherMean
-from fedbench.results.record import METRICS
+from fedbench.results.sections import METRICS
 from fedbench.results.store import write_atomically
 from fedbench.tables import ClientTable
 from fedbench.types import Array, Message, State, Vector

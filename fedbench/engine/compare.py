@@ -3,17 +3,16 @@ only reason."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
+from pydantic import JsonValue
 
 from fedbench.results.consistent import names_truly
-from fedbench.results.record import METRICS, RESULT, SERVER_CURVE, SERVER_LEDGER, Record, columns_of, result_digest
+from fedbench.results.record import RESULT, SERVER_CURVE, Column, Record, columns_of, result_digest
+from fedbench.results.sections import METRICS, SERVER_LEDGER
 
-DIGESTS = ("inputs", "plan", "model", "selections", "server")
 TOLERANCE = 0.01  # the largest difference of accuracies, and of losses relative to the larger of 1 and their size
 OF_THE_MODEL = re.compile(  # the fields that rounding on another machine can change
     r"digests[.](model|result)|warnings.*|time_to_target\[\d+\][.]seconds"
@@ -29,20 +28,16 @@ def differences(record: Record, again: Record) -> list[str]:
     does not have, the server's work if it was not counted then, and a selector that names only
     options of the run: which ones it had to name depends on the defaults of its day.
     """
-    before, now = (_plain(one) for one in (record, again))
-    for name in ("selections", "result", "server"):
-        if name not in before["digests"]:
-            now["digests"].pop(name, None)
-    columns = columns_of(record.curves)
+    columns, sums = columns_of(record.curves), record.digests.as_dict()
+    apart = [f"digests.{name}" for name, value in sums.items() if value != getattr(again.digests, name)]
+    found = [path for path in apart if path != "digests.result"]
+    before, now = _plain(record), _plain(again)
     if SERVER_CURVE not in columns:
-        now["ledger"] = {name: value for name, value in now["ledger"].items() if name not in SERVER_LEDGER}
-    found = [f"digests.{name}" for name in DIGESTS if before["digests"].get(name) != now["digests"].get(name)]
+        now["ledger"] = {name: value for name, value in again.ledger.as_dict().items() if name not in SERVER_LEDGER}
     for section in ("spec", *RESULT):
-        found += _unequal(section, before.get(section, []), now.get(section, []))
+        found += _unequal(section, before[section], now[section])
     found += [path for name in columns for path in _unequal_points(name, record, again)]
-    if before["digests"].get("result") != now["digests"].get("result"):
-        found.append("digests.result")
-    return found
+    return found + [path for path in apart if path == "digests.result"]
 
 
 def verdict(record: Record, again: Record) -> tuple[str, list[str]]:
@@ -58,15 +53,14 @@ def within_tolerance(record: Record, again: Record, found: list[str]) -> bool:
     own digest does not fit it."""
     if not all(OF_THE_MODEL.fullmatch(path) for path in found):
         return False
-    if "result" in record.meta["digests"] and record.meta["digests"]["result"] != result_digest(record.meta, record.curves):
+    if record.digests.result not in (None, result_digest(record)):
         return False
-    before, now = record.meta["final"], again.meta["final"]
     names = (*METRICS, "client_accuracy_mean", "client_accuracy_worst_decile")
-    ends = all(_close(name, before[name], now[name]) for name in names)
+    ends = all(_close(name, getattr(record.final, name), getattr(again.final, name)) for name in names)
     return ends and all(_close(name, record.curves[name], again.curves[name]) for name in METRICS)
 
 
-def _close(name: str, one: Any, other: Any) -> bool:
+def _close(name: str, one: Column | float | None, other: Column | float | None) -> bool:
     if one is None or other is None:
         return one is other
     wide = 5 if name == "client_accuracy_worst_decile" else 1
@@ -77,18 +71,18 @@ def _close(name: str, one: Any, other: Any) -> bool:
         return bool((equal | (np.abs(a - b) <= TOLERANCE * wide * size)).all())
 
 
-def _plain(record: Record) -> dict[str, Any]:
-    """Returns the record's sections that are compared, as JSON reads them back."""
-    meta: dict[str, Any] = json.loads(json.dumps({name: v for name, v in record.meta.items() if name != "provenance"}))
-    spec = meta["spec"]
-    if "origin" in spec["algorithm"]:
-        spec["algorithm"]["origin"].pop("file", None)
+def _plain(record: Record) -> dict[str, JsonValue]:
+    """Returns the record's sections that are compared, as JSON has them."""
+    spec, sections = record.spec, record.as_dict()
+    own = spec.as_dict()
+    if spec.algorithm.origin is not None:
+        own["algorithm"] = {**spec.algorithm.as_dict(), "origin": spec.algorithm.origin.model_copy(update={"file": ""}).as_dict()}
     elif names_truly(spec):
-        del spec["selector"]
-    return meta
+        del own["selector"]
+    return sections | {"spec": own}
 
 
-def _unequal(path: str, a: Any, b: Any) -> Iterator[str]:
+def _unequal(path: str, a: object, b: object) -> Iterator[str]:
     if isinstance(a, dict) and isinstance(b, dict):
         for key in [*b, *(key for key in a if key not in b)]:
             yield from _unequal(f"{path}.{key}", a[key], b[key]) if key in a and key in b else [f"{path}.{key}"]

@@ -11,7 +11,7 @@ import numpy as np
 from fedbench.engine.execute import Execution
 from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
 from fedbench.kernels.scheduler import NANOSECONDS
-from fedbench.results.record import METRICS
+from fedbench.results.sections import METRICS
 from fedbench.scenarios.grid import Grid
 from fedbench.scenarios.schema import Target
 from fedbench.shards import Shards

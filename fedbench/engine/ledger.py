@@ -4,7 +4,6 @@ participation."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from fedbench.engine.unused_jobs import UnusedJobs
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Gradients, Scheduler
 from fedbench.results.digests import ColumnDigest
+from fedbench.results.sections import Ledger as Totals
 from fedbench.scenarios.grid import Grid
 from fedbench.types import Broadcast, Dispatch, Mailbox, Traffic, Turns
 
@@ -154,7 +154,7 @@ class Ledger:
         self.used_downloads += int((base != previous).sum())
         self._last_base[client] = base
 
-    def _on_grid(self, name: str, times: npt.NDArray[np.int64], amount: npt.NDArray[Any] | None = None) -> None:
+    def _on_grid(self, name: str, times: npt.NDArray[np.int64], amount: npt.NDArray[np.integer] | None = None) -> None:
         """Counts amounts, 1 each by default, at the first grid point at or after each time."""
         points = self.grid.at_or_after(times)
         self._grid[name] = _add(self._grid[name], np.bincount(points, amount).astype(np.int64))
@@ -189,60 +189,47 @@ class Ledger:
         tau = np.arange(len(self.staleness))
         return float((tau * self.staleness).sum() / max(1, self.entries))
 
-    def summary(self, scheduler: Scheduler, traffic: Traffic, model_bytes: int) -> dict[str, Any]:
-        """Returns the ledger of a finished plan, JSON-able. Bytes follow `traffic`, in vectors of
+    def totals(self, scheduler: Scheduler, traffic: Traffic, model_bytes: int) -> Totals:
+        """Returns the ledger of a finished plan. Bytes follow `traffic`, in vectors of
         `model_bytes`; an upload that does not arrive counts none. Steps and gradients are those
         that the simulated clients had done by the end. Wasted steps are those of jobs that no
         update consumed."""
         down, up = (vector_bytes(vectors, model_bytes) for vectors in (traffic.down, traffic.up))
         extra = 0 if self._prelude_is_traffic else int(self._grid["preludes"].sum()) * self.clients * model_bytes
-        downloads = scheduler.totals["downloads"]
+        downloads, unused = scheduler.totals["downloads"], self.unused
         end = scheduler.end_ns / NANOSECONDS
         done = int(self._grid["steps"].sum())
-        return {
-            "end_seconds": end,
-            "updates": self.updates,
-            "jobs": self.created,
-            "jobs_consumed": self.consumed,
-            **self._unused(),
-            "steps_done": done,
-            "steps_wasted": done - self.consumed_steps,
-            "gradient_evaluations": int(self._grid["gradients"].sum()),
-            "trained_steps": self.consumed_steps,
-            "avoided_steps": self.created_steps - self.consumed_steps,
-            "bytes_down": downloads * down + extra,
-            "bytes_up": self.uploads * up + extra,
-            "bytes_wasted": (downloads - self.used_downloads) * down + (self.uploads - self.consumed) * up,
-            "busy_seconds": self.busy_ns / NANOSECONDS,
-            "busy_fraction": self.busy_ns / NANOSECONDS / (end * self.clients) if end > 0 else 0.0,
-            "staleness_mean": self.staleness_mean(),
-            "staleness_max": int(np.flatnonzero(self.staleness).max(initial=0)),
-            "staleness_histogram": self.staleness[:200].tolist(),
-            "participation_min": int(self.participation.min()),
-            "participation_max": int(self.participation.max()),
-            "participation_gini": gini(self.participation),
-            **self._among_available(scheduler.end_ns),
-            "messages_peak": scheduler.totals["messages_peak"],
-        }
-
-    def _unused(self) -> dict[str, Any]:
-        unused = self.unused
-        return {
-            "jobs_left": unused.left if unused else 0,
-            "jobs_dropped_out": unused.dropped_out if unused else 0,
-            "jobs_late": unused.late if unused else 0,
-            "busy_seconds_lost": unused.busy_ns / NANOSECONDS if unused else 0.0,
-        }
-
-    def _among_available(self, end_ns: int) -> dict[str, float]:
-        """Returns the share of time that clients are there, over all clients, and how unequal their
-        participation is per time that they are there."""
-        there = self.hindsight.there(end_ns) if self.hindsight else np.full(self.clients, end_ns)
+        there = self.hindsight.there(scheduler.end_ns) if self.hindsight else np.full(self.clients, scheduler.end_ns)
         was_there = there > 0
-        return {
-            "available_fraction": float(there.sum(dtype=np.float64)) / (end_ns * self.clients) if end_ns > 0 else 0.0,
-            "participation_gini_available": gini(self.participation[was_there] / there[was_there]),
-        }
+        return Totals(
+            end_seconds=end,
+            updates=self.updates,
+            jobs=self.created,
+            jobs_consumed=self.consumed,
+            jobs_left=unused.left if unused else 0,
+            jobs_dropped_out=unused.dropped_out if unused else 0,
+            jobs_late=unused.late if unused else 0,
+            busy_seconds_lost=unused.busy_ns / NANOSECONDS if unused else 0.0,
+            steps_done=done,
+            steps_wasted=done - self.consumed_steps,
+            gradient_evaluations=int(self._grid["gradients"].sum()),
+            trained_steps=self.consumed_steps,
+            avoided_steps=self.created_steps - self.consumed_steps,
+            bytes_down=downloads * down + extra,
+            bytes_up=self.uploads * up + extra,
+            bytes_wasted=(downloads - self.used_downloads) * down + (self.uploads - self.consumed) * up,
+            busy_seconds=self.busy_ns / NANOSECONDS,
+            busy_fraction=self.busy_ns / NANOSECONDS / (end * self.clients) if end > 0 else 0.0,
+            staleness_mean=self.staleness_mean(),
+            staleness_max=int(np.flatnonzero(self.staleness).max(initial=0)),
+            staleness_histogram=tuple(self.staleness[:200].tolist()),
+            participation_min=int(self.participation.min()),
+            participation_max=int(self.participation.max()),
+            participation_gini=gini(self.participation),
+            available_fraction=float(there.sum(dtype=np.float64)) / (scheduler.end_ns * self.clients) if end > 0 else 0.0,
+            participation_gini_available=gini(self.participation[was_there] / there[was_there]),
+            messages_peak=scheduler.totals["messages_peak"],
+        )
 
 
 def _busy(chunk: Chunk, end: int) -> npt.NDArray[np.int64]:
@@ -259,7 +246,7 @@ def _add(total: npt.NDArray[np.int64], part: npt.NDArray[np.int64]) -> npt.NDArr
     return total
 
 
-def gini(counts: npt.NDArray[Any]) -> float:
+def gini(counts: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> float:
     """Returns the Gini coefficient of non-negative numbers: 0 if all are equal, towards 1 if one
     has all."""
     total = counts.sum()

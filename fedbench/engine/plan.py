@@ -27,8 +27,6 @@ FROM_LEDGER = (
     "steps_done", "steps_wasted", "trained_steps", "avoided_steps", "gradient_evaluations", "messages_peak",
 )  # fmt: skip
 
-FROM_SERVER = ("public_logits_vectors", "server_forward_examples", "server_gradient_examples")
-
 
 class Answers(Protocol):
     """Answers a scheduler that asks who takes part in a round."""
@@ -170,8 +168,8 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
     ledger = setup.ledger(scheduler)
     add_up(scheduler, ledger)
     wall = time.perf_counter() - begin
-    facts = ledger.summary(scheduler, setup.traffic, 0)
-    of_server = setup.server.facts(ledger, start, facts["end_seconds"], setup.outline.model.dim)
+    facts = ledger.totals(scheduler, setup.traffic, 0)
+    of_server = setup.server.facts(ledger, start, facts.end_seconds, setup.outline.model.dim)
     return PlanSummary(
         scenario=spec.scenario.name,
         algorithm=spec.selector,
@@ -182,13 +180,15 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         wall_s=wall,
         peak_mb=peak_memory_mb(),
         staleness_mean_steady=ledger.steady_sum / ledger.steady_count if ledger.steady_count else None,
-        server_vectors=server_vectors(spec.algorithm, setup.info, facts["messages_peak"]),
+        server_vectors=server_vectors(spec.algorithm, setup.info, scheduler.totals["messages_peak"]),
         server_seconds_per_update=setup.server.seconds,
         rounds=setup.rounds_text,
         trainer=choice.name,
         device=choice.device,
         trainer_reason=choice.reason,
         plan_digest=ledger.digest.hex(),
-        **{name: facts[name] for name in FROM_LEDGER},
-        **{name: of_server[name] for name in FROM_SERVER},
+        **{name: getattr(facts, name) for name in FROM_LEDGER},
+        public_logits_vectors=of_server["public_logits_vectors"],
+        server_forward_examples=of_server["server_forward_examples"],
+        server_gradient_examples=of_server["server_gradient_examples"],
     )

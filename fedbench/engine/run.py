@@ -7,10 +7,8 @@ import functools
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench.engine.checkpoint import Checkpointer, restore
 from fedbench.engine.evaluate import Evaluator, GoalHeld, GridEvaluator, Progress
@@ -29,7 +27,9 @@ from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
 from fedbench.results.digests import Digest
 from fedbench.results.disk import storing
 from fedbench.results.provenance import provenance
-from fedbench.results.record import METRICS, SCHEMA, SERVER_CURVE, Record, first_at_least, with_results
+from fedbench.results.record import SERVER_CURVE, Column, Record, hits, with_results
+from fedbench.results.sections import METRICS, Digests, Final, Outcome, Provenance
+from fedbench.results.sections import Ledger as Totals
 from fedbench.results.store import CHECKPOINT, Store
 from fedbench.tasks.available import Outline
 from fedbench.types import Dispatch, Mailbox, Rounds
@@ -93,7 +93,7 @@ class Run:
             ledger = self.setup.ledger(scheduler)
             execution = self._execution()
             outcome = self._execute(execution, scheduler, ledger)
-            if outcome["ended_by"] == "target":
+            if outcome.ended_by == "target":
                 scheduler, ledger = self._plan_until(self.grid.end_seconds, execution)
             return self._assemble(execution, scheduler, ledger, outcome, time.perf_counter() - begin)
 
@@ -154,7 +154,7 @@ class Run:
             )
         return execution
 
-    def _execute(self, execution: Execution, scheduler: Scheduler, ledger: Ledger) -> dict[str, Any]:
+    def _execute(self, execution: Execution, scheduler: Scheduler, ledger: Ledger) -> Outcome:
         """Executes the plan and returns the outcome as the record has it."""
         checkpointer = self._checkpointer(execution)
         plan = chunks(scheduler, ledger, ClientSelector(execution, self.spec.seed))
@@ -162,18 +162,19 @@ class Run:
             execution.run(plan, [self.grid] if checkpointer is None else [self.grid, checkpointer])
             self.grid.finish(execution, scheduler.end_ns)
         except GoalHeld:
-            return {"state": "finished", "ended_by": "target", "message": ""}
+            return Outcome(state="finished", ended_by="target", message="")
         except Diverged as reason:
             if not self.setup.is_external:  # else the plan cannot go on without the model
                 for _ in plan:  # adds the rest of the plan to the ledger
                     pass
-            return {"state": "diverged", "ended_by": "diverged", "message": str(reason), "version": reason.version}
+            return Outcome(state="diverged", ended_by="diverged", message=str(reason), version=reason.version)
         except BaseException as error:
             if checkpointer is not None and execution.at_boundary:
                 _save_despite(error, checkpointer, execution)
             raise
-        message = scheduler.stalled_message if scheduler.outcome == "stalled" else ""
-        return {"state": scheduler.outcome, "ended_by": scheduler.ended_by, "message": message}
+        if scheduler.outcome == "stalled":
+            return Outcome(state="stalled", ended_by=scheduler.ended_by, message=scheduler.stalled_message)
+        return Outcome(state="finished", ended_by=scheduler.ended_by, message="")
 
     def _checkpointer(self, execution: Execution) -> Checkpointer | None:
         """Returns the observer that saves checkpoints, or None without a store. If the run resumes,
@@ -187,48 +188,54 @@ class Run:
 
     # ---- the record ----
 
-    def _assemble(
-        self, execution: Execution, scheduler: Scheduler, ledger: Ledger, outcome: dict[str, Any], wall: float
-    ) -> Record:
+    def _assemble(self, execution: Execution, scheduler: Scheduler, ledger: Ledger, outcome: Outcome, wall: float) -> Record:
         setup, spec = self.setup, self.spec
-        facts = ledger.summary(scheduler, setup.traffic, setup.payload_bytes)
-        facts["server_vectors"] = server_vectors(spec.algorithm, setup.info, facts["messages_peak"])
-        facts |= server_bytes(spec.algorithm, execution.state, setup.info, facts["messages_peak"])
-        if any(setup.server.work):
-            facts |= setup.server.facts(ledger, setup.timing().start_seconds, facts["end_seconds"], setup.outline.model.dim)
-        planned = facts["trained_steps"] + facts["avoided_steps"]  # a diverged run trains less than its plan
-        facts |= {"trained_steps": execution.trained_steps, "avoided_steps": planned - execution.trained_steps}
         curves = self._curves(ledger)
-        digests = {
-            "inputs": setup.inputs_digest(),
-            "plan": ledger.digest.hex(),
-            "model": Digest().add(execution.state.x, execution.buffers).hex(),
-            "selections": Digest().add(*(np.array(one, np.int64) for one in execution.selections)).hex(),
-        }
-        meta = {
-            "schema": SCHEMA,
-            "run_id": spec.run_id,
-            "spec": spec.as_dict(),
-            "provenance": provenance(
-                self.build | self._forced_isa(),
-                trainer=self.backend.name,
-                trainer_reason=self.choice.reason,
-                **self._where(),
-                **({"data_warnings": list(setup.task.warnings)} if setup.task.warnings else {}),
-                workers=self.options.workers,
-                wall_seconds=wall,
-                files=setup.task.files,
-                server_seconds=execution.server_seconds,
-                server_seconds_per_update=execution.server_seconds / execution.version if execution.version else None,
-            ),
-            "outcome": outcome,
-            "warnings": spec.algorithm.warnings(execution.state),
-            "final": self._final(execution, scheduler, outcome),
-            "time_to_target": [self._hit(target.model_dump(), curves, facts["end_seconds"]) for target in spec.scenario.targets],
-            "ledger": facts,
-            "digests": digests,
-        }
-        return Record(meta | {"digests": with_results(meta, curves)}, curves)
+        totals = self._totals(execution, scheduler, ledger)
+        made = provenance(
+            self.build | self._forced_isa(),
+            trainer=self.backend.name,
+            trainer_reason=self.choice.reason,
+            **self._where(),
+            data_warnings=setup.task.warnings,
+            workers=self.options.workers,
+            wall_seconds=wall,
+            files=setup.task.files,
+            server_seconds=execution.server_seconds,
+            server_seconds_per_update=execution.server_seconds / execution.version if execution.version else None,
+        )
+        return with_results(
+            Record(
+                run_id=spec.run_id,
+                spec=spec.recorded,
+                provenance=Provenance.model_validate(made),
+                outcome=outcome,
+                warnings=tuple(spec.algorithm.warnings(execution.state)),
+                final=self._final(execution, scheduler, outcome),
+                time_to_target=hits(spec.scenario, curves, totals.end_seconds),
+                ledger=totals,
+                digests=Digests(
+                    inputs=setup.inputs_digest(),
+                    plan=ledger.digest.hex(),
+                    model=Digest().add(execution.state.x, execution.buffers).hex(),
+                    selections=Digest().add(*(np.array(one, np.int64) for one in execution.selections)).hex(),
+                ),
+                curves=curves,
+            )
+        )
+
+    def _totals(self, execution: Execution, scheduler: Scheduler, ledger: Ledger) -> Totals:
+        """Returns the ledger with what the server keeps and computes. A diverged run trains less
+        than its plan."""
+        setup, algorithm = self.setup, self.spec.algorithm
+        found = ledger.totals(scheduler, setup.traffic, setup.payload_bytes)
+        versions, work = scheduler.totals["messages_peak"], {}
+        if any(setup.server.work):
+            work = {**setup.server.facts(ledger, setup.timing().start_seconds, found.end_seconds, setup.outline.model.dim)}
+        steps = {"trained_steps": execution.trained_steps, "avoided_steps": ledger.created_steps - execution.trained_steps}
+        kept = server_bytes(algorithm, execution.state, setup.info, versions)
+        vectors = server_vectors(algorithm, setup.info, versions)
+        return found.model_copy(update={**steps, **kept, **work, "server_vectors": vectors})
 
     def _where(self) -> dict[str, str]:
         """Returns the kind of device that the trainer computed on, and the name of a GPU."""
@@ -243,8 +250,8 @@ class Run:
         did."""
         return {"instruction_set": self.options.isa} if self.options.isa and self.choice.name == "native" else {}
 
-    def _curves(self, ledger: Ledger) -> dict[str, npt.NDArray[Any]]:
-        curves = self.grid.columns()
+    def _curves(self, ledger: Ledger) -> dict[str, Column]:
+        curves: dict[str, Column] = {**self.grid.columns()}
         points = len(curves["seconds"])
         curves["steps"] = ledger.on_grid("steps", points)
         curves["gradient_evaluations"] = ledger.on_grid("gradients", points)
@@ -253,26 +260,25 @@ class Run:
             curves[SERVER_CURVE] = self.setup.server.passes_on_grid(ledger, self.setup.timing().start_seconds, points)
         return curves
 
-    def _final(self, execution: Execution, scheduler: Scheduler, outcome: dict[str, Any]) -> dict[str, Any]:
+    def _final(self, execution: Execution, scheduler: Scheduler, outcome: Outcome) -> Final:
         """Returns the metrics of the last version and the set on which they were evaluated. Metrics
         are None if they do not exist, as after a divergence."""
-        final: dict[str, Any] = {
-            "version": execution.version,
-            "seconds": scheduler.end_ns / NANOSECONDS,
-            "evaluated_on": self.setup.data.evaluated_on,
-        }
         names = (*METRICS, "client_accuracy_mean", "client_accuracy_worst_decile")
-        if outcome["state"] == "diverged":
-            return final | dict.fromkeys(names)
-        metrics = self.grid.metrics_of(execution, execution.version)
-        accuracy = np.sort(self.evaluator.per_client(execution.state.x, execution.buffers))
-        worst = accuracy[: max(1, len(accuracy) // 10)]
-        metrics = metrics | {"client_accuracy_mean": float(accuracy.mean()), "client_accuracy_worst_decile": float(worst.mean())}
-        return final | {name: metrics[name] if math.isfinite(metrics[name]) else None for name in names}
-
-    def _hit(self, target: dict[str, Any], curves: dict[str, npt.NDArray[Any]], end: float) -> dict[str, Any]:
-        reached = first_at_least(curves["seconds"], curves[target["metric"]], target["value"])
-        return {**target, "seconds": reached, "censored_at": end}
+        found: dict[str, float | None] = dict.fromkeys(names)
+        if outcome.state != "diverged":
+            accuracy = np.sort(self.evaluator.per_client(execution.state.x, execution.buffers))
+            worst = accuracy[: max(1, len(accuracy) // 10)]
+            metrics = self.grid.metrics_of(execution, execution.version) | {
+                "client_accuracy_mean": float(accuracy.mean()),
+                "client_accuracy_worst_decile": float(worst.mean()),
+            }
+            found = {name: metrics[name] if math.isfinite(metrics[name]) else None for name in names}
+        return Final(
+            version=execution.version,
+            seconds=scheduler.end_ns / NANOSECONDS,
+            evaluated_on=self.setup.data.evaluated_on,
+            **found,
+        )
 
 
 def _save_despite(error: BaseException, checkpointer: Checkpointer, execution: Execution) -> None:

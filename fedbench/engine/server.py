@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import NotRequired, Self, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,15 @@ from fedbench.engine.ledger import Ledger
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.protocols import Algorithm
 from fedbench.types import PASSES_OF_A_GRADIENT, Info, ServerWork
+
+
+class Facts(TypedDict):
+    """What a record's ledger has of the server's work."""
+
+    server_forward_examples: int
+    server_gradient_examples: int
+    public_logits_vectors: float
+    server_busy_seconds: NotRequired[float]
 
 
 @dataclass(frozen=True)
@@ -48,13 +57,13 @@ class ServerCost:
         speed = self.gradients_per_second
         return 0.0 if speed is None else passes / PASSES_OF_A_GRADIENT / speed
 
-    def facts(self, ledger: Ledger, start_seconds: float, end_seconds: float, dim: int) -> dict[str, Any]:
+    def facts(self, ledger: Ledger, start_seconds: float, end_seconds: float, dim: int) -> Facts:
         """Returns what the server has computed by the end of a plan, in examples, and the public
         logits that it keeps at most, in vectors of the model's size `dim`. With a speed, the
         seconds that it has worked are there too. The work before the first job counts when that
         job starts, at `start_seconds`."""
         begun = int(start_seconds <= end_seconds)
-        facts: dict[str, Any] = {
+        facts: Facts = {
             "server_forward_examples": begun * self.work.first_forward + ledger.updates * self.work.forward,
             "server_gradient_examples": begun * self.work.first_gradients + ledger.updates * self.work.gradients,
             "public_logits_vectors": self.public_logits / dim,

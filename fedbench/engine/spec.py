@@ -4,15 +4,15 @@ specification."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import json
 from dataclasses import dataclass
-from typing import Any
 
 from fedbench import origins, registry
 from fedbench.errors import RecordError
 from fedbench.protocols import Algorithm
 from fedbench.results.record import run_id
-from fedbench.scenarios.load import overrides_of, validate
+from fedbench.results.sections import Origin, Spec, Used
+from fedbench.scenarios.load import overrides_of
 from fedbench.scenarios.schema import Scenario
 
 
@@ -27,8 +27,8 @@ class RunSpec:
     @functools.cached_property
     def run_id(self) -> str:
         """The id that `results.record.run_id` gives to this specification."""
-        algorithm = {"name": self.algorithm.name, "options": self.algorithm.options(), "origin": self.origin}
-        return run_id(self.scenario.content_hash(), algorithm, self.seed)
+        algorithm, content = self.algorithm, self.origin.get("sha256", "")
+        return run_id(self.scenario.content_hash(), algorithm.name, algorithm.options(), self.seed, content)
 
     @functools.cached_property
     def origin(self) -> dict[str, str]:
@@ -46,35 +46,34 @@ class RunSpec:
         """The run's name in a sentence, such as `fedavg seed 0`."""
         return f"{self.selector} seed {self.seed}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Returns the resolved specification, JSON-able, as `from_dict` reads it."""
-        return {
-            "task": self.scenario.task.model_dump(mode="json"),
-            "scenario": self.scenario.resolved(),
-            "scenario_hash": self.scenario.content_hash(),
-            "algorithm": {"name": self.algorithm.name, "options": self.algorithm.options()} | self._facts(),
-            "selector": self.selector,
-            "overrides": overrides_of(self.scenario),
-            "seed": self.seed,
-        }
-
-    def _facts(self) -> dict[str, Any]:
-        """Returns what a reader of the record must know of the algorithm: its origin if it is not
-        built in, what it requires, and whether it is a reference, one worker with everybody's data,
-        which is not ranked."""
-        facts = {"origin": self.origin, "requires": sorted(self.algorithm.requires), "reference": self.algorithm.pooled}
-        return {name: value for name, value in facts.items() if value}
+    @property
+    def recorded(self) -> Spec:
+        """The specification as a record has it."""
+        algorithm, origin = self.algorithm, self.origin
+        return Spec(
+            scenario=self.scenario,
+            scenario_hash=self.scenario.content_hash(),
+            algorithm=Used(
+                name=algorithm.name,
+                options=json.loads(json.dumps(algorithm.options())),
+                origin=Origin.model_validate(origin) if origin else None,
+                requires=tuple(sorted(algorithm.requires)),
+                reference=algorithm.pooled,
+            ),
+            selector=self.selector,
+            overrides=None if (settings := overrides_of(self.scenario)) is None else tuple(settings),
+            seed=self.seed,
+        )
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any], algorithm: str | type[Algorithm] | None = None) -> RunSpec:
+    def of(cls, recorded: Spec, algorithm: str | type[Algorithm] | None = None) -> RunSpec:
         """Returns the specification in a record. `algorithm` is the class, or file.py:Class for an
         algorithm that is neither built in nor an entry point; no other file is run, whatever the
-        record names. Raises RecordError if the content is no specification."""
+        record names. Raises RecordError if the algorithm does not take the options."""
+        used = recorded.algorithm
+        if not isinstance(algorithm, type):
+            algorithm = origins.recorded(used.name, used.where, algorithm) or registry.find("algorithm", used.name)
         try:
-            scenario = validate(content["scenario"], "record")
-            name, where = content["algorithm"]["name"], content["algorithm"].get("origin", {})
-            if not isinstance(algorithm, type):
-                algorithm = origins.recorded(name, where, algorithm) or registry.find("algorithm", name)
-            return cls(scenario, algorithm.make(dict(content["algorithm"]["options"])), int(content["seed"]))
+            return cls(recorded.scenario, algorithm.make(dict(used.options)), recorded.seed)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RecordError(f"record: its specification lacks something, or is none ({error})") from None

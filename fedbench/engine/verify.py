@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from fedbench.engine import declared
 from fedbench.engine.compare import verdict as compared
@@ -19,6 +18,63 @@ from fedbench.errors import FedbenchError, PluginError, RecordError
 from fedbench.foreign import named
 from fedbench.kernels import build_info
 from fedbench.results.record import SERVER_CURVE, Record
+from fedbench.results.sections import Digests, Spec
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Verified:
+    """How a record compares with that of its repetition.
+
+    Attributes
+    ----------
+    run_id : str
+        The run's id.
+    verdict : {"identical", "within tolerance", "differs"}
+        *identical*: all digests, the specification, outcome, final metrics, times to targets,
+        ledger and curves are equal. *within tolerance*: all but accuracies and losses are equal,
+        and these are within 0.01, as on another machine or with another library version. *differs*:
+        neither.
+    differences : tuple of str
+        The fields that differ.
+    recorded, got : Digests
+        Those of the record and of the repetition.
+    clients_at_work : int
+        How many clients may work at a time under the algorithm's policy.
+    confined : bool or None
+        Whether a plug-in could reach nothing but its own folder; None if the algorithm is built in.
+    not_compared : tuple of str
+        What the record lacks, since it was not counted when it was made.
+    undeclared : tuple of str
+        Sentences on what a plug-in computed and does not declare.
+    test_accuracy : tuple of (float or None)
+        The last one of the record, and of the repetition.
+    """
+
+    run_id: str
+    verdict: str
+    differences: tuple[str, ...]
+    recorded: Digests
+    got: Digests
+    clients_at_work: int
+    confined: bool | None
+    not_compared: tuple[str, ...]
+    undeclared: tuple[str, ...]
+    test_accuracy: tuple[float | None, float | None]
+
+    @property
+    def first_difference(self) -> str | None:
+        """The first of the fields that differ, if one does."""
+        return self.differences[0] if self.differences else None
+
+    def as_dict(self) -> dict[str, object]:
+        """Returns the result as JSON has it."""
+        fields = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
+        return fields | {
+            "first_difference": self.first_difference,
+            "recorded": self.recorded.as_dict(),
+            "got": self.got.as_dict(),
+            "test_accuracy": dict(zip(("recorded", "got"), self.test_accuracy, strict=True)),
+        }
 
 
 def verify(
@@ -28,22 +84,8 @@ def verify(
     algorithm: str | None = None,
     *,
     only_confined: bool = False,
-) -> dict[str, Any]:
+) -> Verified:
     """Runs a record's specification again and returns how the two records compare.
-
-    In the result, `verdict` is one of three words:
-
-    - identical: all digests, the specification, outcome, final metrics, times to targets, ledger
-      and curves are equal.
-    - within tolerance: all but accuracies and losses are equal, and these are within 0.01, as on
-      another machine or with another library version.
-    - differs: neither.
-
-    `differences` lists the fields that differ, and `first_difference` is the first of them.
-    `clients_at_work` is how many clients may work at a time under the algorithm's policy.
-    `confined` is whether a plug-in could reach nothing but its own folder; None if the algorithm is
-    built in. `undeclared` has sentences on what a plug-in computed and does not declare.
-    `not_compared` names what the record lacks, since it was not counted when it was made.
 
     Args:
         record: the record.
@@ -56,31 +98,30 @@ def verify(
         RecordError: if the algorithm cannot be found or is another one.
         PluginError: if a plug-in fails.
     """
-    with again_as_recorded(record.meta["spec"], algorithm, only_confined=only_confined) as spec:
+    with again_as_recorded(record.spec, algorithm, only_confined=only_confined) as spec:
         if spec.run_id != record.run_id:
             raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
         run = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress)
         again = _made(run)
         at_work = run.setup.dispatch.at_a_time(run.setup.scenario.clients)
         plugin = spec.algorithm if isinstance(spec.algorithm, Isolated) else None
-        updates = None if again.meta["outcome"]["ended_by"] == "target" else again.meta["ledger"]["updates"]
+        updates = None if again.outcome.ended_by == "target" else again.ledger.updates
         work = declared.gradient_work(spec.algorithm, run.setup.info)
     verdict, found = compared(record, again)
-    return {
-        "run_id": record.run_id,
-        "verdict": verdict,
-        "first_difference": found[0] if found else None,
-        "differences": found,
-        "recorded": record.meta["digests"],
-        "got": again.meta["digests"],
-        "clients_at_work": at_work,
-        "confined": None if plugin is None else plugin.process.confined,
-        "not_compared": ["the server's work"] if SERVER_CURVE in again.curves and SERVER_CURVE not in record.curves else [],
-        "undeclared": []
+    return Verified(
+        run_id=record.run_id,
+        verdict=verdict,
+        differences=tuple(found),
+        recorded=record.digests,
+        got=again.digests,
+        clients_at_work=at_work,
+        confined=None if plugin is None else plugin.process.confined,
+        not_compared=("the server's work",) if SERVER_CURVE in again.curves and SERVER_CURVE not in record.curves else (),
+        undeclared=()
         if plugin is None
-        else list(plugin.measured.undeclared(work, run.setup.server.work, run.setup.dispatch, updates)),
-        "test_accuracy": {kind: one.meta["final"]["test_accuracy"] for kind, one in (("recorded", record), ("got", again))},
-    }
+        else tuple(plugin.measured.undeclared(work, run.setup.server.work, run.setup.dispatch, updates)),
+        test_accuracy=(record.final.test_accuracy, again.final.test_accuracy),
+    )
 
 
 def _made(run: Run) -> Record:
@@ -96,28 +137,26 @@ def _made(run: Run) -> Record:
 
 
 @contextlib.contextmanager
-def again_as_recorded(
-    content: Mapping[str, Any], algorithm: str | None = None, *, only_confined: bool = False
-) -> Iterator[RunSpec]:
+def again_as_recorded(recorded: Spec, algorithm: str | None = None, *, only_confined: bool = False) -> Iterator[RunSpec]:
     """Yields the specification in a record's `spec`. An algorithm that is not built in runs in a
     process of its own meanwhile, which has no say in what is computed and compared here.
 
     Raises:
-        RecordError: if the content is no specification.
+        RecordError: if the algorithm does not take the options.
         OriginError: if the algorithm is not here.
         PluginError: if its code fails.
     """
-    origin = content["algorithm"].get("origin", {})
-    if not origin and algorithm is None:
-        yield RunSpec.from_dict(content)
+    used = recorded.algorithm
+    if used.origin is None and algorithm is None:
+        yield RunSpec.of(recorded)
         return
-    with isolated(content["algorithm"]["name"], origin, algorithm, only_confined=only_confined) as cls:
-        yield RunSpec.from_dict(content, cls)
+    with isolated(used.name, used.where, algorithm, only_confined=only_confined) as cls:
+        yield RunSpec.of(recorded, cls)
 
 
 def as_recorded(record: Record, options: RunOptions) -> RunOptions:
     """Returns the options with the record's trainer and device and, if this machine has it, its
     instruction set. Raises UsageError if this machine lacks the device."""
-    made = record.meta["provenance"]
-    isa = made["instruction_set"] if made["instruction_set"] in build_info()["instruction_sets"] else ""
-    return dataclasses.replace(options, trainer=made["trainer"], device=made.get("device", CPU), isa=isa)
+    made = record.provenance
+    isa = made.instruction_set if made.instruction_set in build_info()["instruction_sets"] else ""
+    return dataclasses.replace(options, trainer=made.trainer, device=made.device or CPU, isa=isa)

@@ -19,7 +19,7 @@ REPORT_EVERY = 10.0  # host seconds between two lines that count
 def verify_again(record: Record, tell: Tell) -> tuple[str, str | None]:
     """Returns the verdict on a record, and the first field that differs, if one does."""
     found = verify(record, RunOptions())
-    return found["verdict"], found["first_difference"]
+    return found.verdict, found.first_difference
 
 
 def verify_all(records: Sequence[Record], *, processes: int, say: Callable[[str], None]) -> Counter[str]:

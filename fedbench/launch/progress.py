@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from fedbench.engine.spec import RunSpec
 from fedbench.results.record import Record
+from fedbench.results.sections import Hit
 
 LINE_EVERY = 5.0  # host seconds between two lines of a run under way
 NOTEBOOK_EVERY = 0.2  # host seconds between two texts of a notebook
@@ -226,16 +227,16 @@ def _percent(accuracy: float | None) -> str:
 
 
 def _line(record: Record, *, reused: bool, in_full: bool = True) -> str:
-    final, ledger = record.meta["final"], record.meta["ledger"]
-    accuracy = "-" if final["test_accuracy"] is None else f"{final['test_accuracy']:.4f}"
+    final, ledger = record.final, record.ledger
+    accuracy = "-" if final.test_accuracy is None else f"{final.test_accuracy:.4f}"
     line = f"{record.selector} seed {record.seed}: {record.state}, accuracy {accuracy}"
     if in_full:
-        line += "".join(f", {hit['value']:g} {_reached(hit)}" for hit in record.meta["time_to_target"])
-        line += f", {ledger['updates']} updates, {ledger['trained_steps']} steps trained, {ledger['avoided_steps']} avoided"
+        line += "".join(f", {hit.value:g} {_reached(hit)}" for hit in record.time_to_target)
+        line += f", {ledger.updates} updates, {ledger.trained_steps} steps trained, {ledger.avoided_steps} avoided"
     if reused:
         line += " (in the store)"
-    elif in_full:
-        line += f" ({record.meta['provenance']['wall_seconds']:.1f} s)"
+    elif in_full and record.provenance.wall_seconds is not None:
+        line += f" ({record.provenance.wall_seconds:.1f} s)"
     return line + _warned(record)
 
 
@@ -243,5 +244,5 @@ def _warned(record: Record) -> str:
     return "".join(f"; warning: {one}" for one in record.warnings)
 
 
-def _reached(hit: Mapping[str, Any]) -> str:
-    return f"not reached in {hit['censored_at']:g} s" if hit["seconds"] is None else f"reached at {hit['seconds']:g} s"
+def _reached(hit: Hit) -> str:
+    return f"not reached in {hit.censored_at:g} s" if hit.seconds is None else f"reached at {hit.seconds:g} s"

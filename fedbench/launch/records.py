@@ -291,18 +291,18 @@ def _named(names: list[Any], kind: str) -> str:
 
 
 def _row(record: Record) -> dict[str, Any]:
-    hits = {f"seconds_to_{hit['value']:g}": hit["seconds"] for hit in record.meta["time_to_target"]}
-    ledger = {name: value for name, value in record.meta["ledger"].items() if not isinstance(value, list)}
+    hits = {f"seconds_to_{hit.value:g}": hit.seconds for hit in record.time_to_target}
+    ledger = {name: value for name, value in record.ledger.as_dict().items() if not isinstance(value, list)}
     return {
         **_names(record),
         "state": record.state,
-        "ended_by": record.meta["outcome"]["ended_by"],
-        **{name: value for name, value in record.meta["final"].items() if name not in ("version", "seconds")},
+        "ended_by": record.outcome.ended_by,
+        **{name: value for name, value in record.final.as_dict().items() if name not in ("version", "seconds")},
         LAST_MEAN: last_k_mean(record),
         **hits,
         **ledger,
-        "wall_seconds": record.meta["provenance"].get("wall_seconds"),
-        "server_seconds_per_update": record.meta["provenance"].get("server_seconds_per_update"),
+        "wall_seconds": record.provenance.wall_seconds,
+        "server_seconds_per_update": record.provenance.server_seconds_per_update,
         "run_id": record.run_id,
     }
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fedbench.results import record
+from fedbench.results.sections import Spec
 
 
 @dataclass(frozen=True)
@@ -22,28 +22,26 @@ class Command:
     needs: str = ""
 
 
-def command(spec: Mapping[str, Any], seeds: Sequence[int]) -> Command:
+def command(spec: Spec, seeds: Sequence[int]) -> Command:
     """Returns the line for the `spec` of a record and the seeds of its row.
 
     It has one `fedbench run` for each block of consecutive seeds. The recorded origin says how an
     algorithm is named: as `./file.py:Class` if it is in a file, and by its name if it is in another
     package. Options are named by the defaults of today, whatever they were at the time of the run.
     """
-    origin = spec["algorithm"].get("origin") or {}
-    if origin.get("kind") == "object":
-        return Command(
-            None, f"given in Python as an object of class {origin['class']}: put the class into a file to run it again"
-        )
-    scenario, selector, needs = spec["scenario"]["name"], record.selector(spec), []
-    if spec.get("overrides", ()) is None:
+    origin = spec.algorithm.origin
+    if origin is not None and origin.kind == "object":
+        return Command(None, f"given in Python as an object of class {origin.class_}: put the class into a file to run it again")
+    scenario, selector, needs = spec.scenario.name, record.selector(spec), []
+    if spec.overrides is None:
         needs.append(f"the scenario's file, which is not in the library, as ./{scenario}.yaml")
         scenario = f"./{scenario}.yaml"
-    if origin.get("kind") == "file":
-        selector = f"./{origin['file']}:{origin['class']}{selector.removeprefix(spec['algorithm']['name'])}"
-        needs.append(f"{origin['file']} with sha256 {origin['sha256'][:16]}..")
-    if origin.get("kind") == "entry point":
-        needs.append(" ".join(["package", *(origin[key] for key in ("package", "version") if key in origin)]))
-    return Command(_line(scenario, selector, seeds, spec.get("overrides") or ()), ", ".join(needs))
+    if origin is not None and origin.kind == "file":
+        selector = f"./{origin.file}:{origin.class_}{selector.removeprefix(spec.algorithm.name)}"
+        needs.append(f"{origin.file} with sha256 {origin.sha256[:16]}..")
+    if origin is not None and origin.kind == "entry point":
+        needs.append(" ".join(filter(None, ["package", origin.package, origin.version])))
+    return Command(_line(scenario, selector, seeds, spec.overrides or ()), ", ".join(needs))
 
 
 def _line(scenario: str, selector: str, seeds: Sequence[int], overrides: Sequence[str]) -> str:

@@ -134,16 +134,15 @@ def _point(name: str, summary: ScenarioSummary, found: Board | None) -> Point:
     return Point(
         name=name,
         axis="",
-        about=scenario.get("about") or "",
+        about=scenario.about,
         sentence=_told(found),
         scenario=summary.name,
         scenario_hash=summary.scenario_hash,
         settings=summary.settings,
-        clients=scenario.get("clients"),
-        budget_seconds=scenario["budget"]["seconds"],
-        every_seconds=scenario["evaluation"].get("every_seconds"),
-        ratio=scenario["evaluation"].get("ratio"),
-        targets=tuple(one["value"] for one in scenario.get("targets") or ()),
+        clients=scenario.clients,
+        budget_seconds=scenario.budget.seconds,
+        **scenario.evaluation.spacing,
+        targets=tuple(one.value for one in scenario.targets),
     )
 
 
@@ -173,6 +172,6 @@ def _algorithms(summaries: Iterable[ScenarioSummary], boards: Iterable[Board]) -
 def _known(run: Record) -> tuple[Facts | None, tuple[str, ...]]:
     """Returns what is known of a run's algorithm, None if it is not built in, and what it needs by
     its record."""
-    algorithm = run.meta["spec"]["algorithm"]
+    algorithm = run.spec.algorithm
     cls = built_in(algorithm)
-    return None if cls is None else Facts.of_class(cls), tuple(algorithm.get("requires", ()))
+    return None if cls is None else Facts.of_class(cls), algorithm.requires

@@ -106,7 +106,7 @@ def outcomes(value: Mapping[str, int]) -> str:
 def ended_by(value: Mapping[str, int]) -> str:
     """Returns what ended runs: `by time`, or `2 by time, 1 by updates`. States that are their own
     cause are left out, since the outcome has them."""
-    causes = {cause: count for cause, count in value.items() if cause not in ("diverged", "stalled", "failed")}
+    causes = {cause: count for cause, count in value.items() if cause not in ("diverged", "stalled")}
     if len(value) == 1:
         return "".join(f"by {cause}" for cause in causes)
     return ", ".join(f"{count} by {cause}" for cause, count in sorted(causes.items()))

@@ -12,28 +12,16 @@ from fedbench.analysis.horizon import accuracy_at
 from fedbench.analysis.pictures import ledgers
 from fedbench.analysis.pictures.ledgers import Participation
 from fedbench.analysis.rows import AT_HORIZON, LOSSES
-from fedbench.documents.section import (
-    Algorithm,
-    Curve,
-    Hits,
-    Horizon,
-    Limit,
-    Outcome,
-    Provenance,
-    Row,
-    Run,
-    Section,
-)
+from fedbench.documents.section import Curve, Hits, Horizon, Limit, Provenance, Row, Run, Section
 from fedbench.leaderboard.command import command
 from fedbench.leaderboard.pictures.chart import kept
-from fedbench.scenarios.data_parts import PublicPart
-from fedbench.scenarios.schema import BudgetPart, Target
 
 if TYPE_CHECKING:
-    from fedbench import protocols
     from fedbench.analysis import curves, horizon, rows
     from fedbench.analysis.summary import ScenarioSummary
+    from fedbench.protocols import Algorithm
     from fedbench.results.record import Record
+    from fedbench.results.sections import Used
 
 MOST_POINTS = 120  # points of a curve on the axis of the comparison, besides the last one
 MOST_BESIDE = 40  # the same on other axes
@@ -48,26 +36,25 @@ def section(summary: ScenarioSummary, labels: Mapping[str, str], known: str | No
         labels: the labels of the rows by their selectors.
         known: the validity of the rows; by default it follows from their records.
     """
-    scenario, public = summary.scenario, summary.scenario.get("public")
-    limits = {name: value for name, value in scenario["budget"].items() if value is not None}
+    scenario = summary.scenario
     return Section(
         name=summary.name,
         full_name=summary.full_name,
         settings=summary.settings,
         hash=summary.scenario_hash,
-        task=summary.task["name"],
-        model=summary.task.get("model"),
-        clients=scenario.get("clients"),
-        public=None if public is None else PublicPart.model_validate(public),
-        budget=BudgetPart.model_validate(limits),
-        targets=tuple(map(Target.model_validate, scenario.get("targets") or ())),
+        task=scenario.task.name,
+        model=scenario.task.model,
+        clients=scenario.clients,
+        public=scenario.public,
+        budget=scenario.budget,
+        targets=scenario.targets,
         horizon=_horizon(summary.horizon),
         rows=tuple(_row(row, summary, labels[row.selector], known) for row in sorted(summary.rows, key=_order)),
     )
 
 
 def _horizon(found: horizon.Horizon) -> Horizon:
-    limits = (Limit(selector=s, seed=run.seed, ended_by=run.meta["outcome"]["ended_by"]) for s, run in found.limits)
+    limits = (Limit(selector=s, seed=run.seed, ended_by=run.outcome.ended_by) for s, run in found.limits)
     return Horizon(at=found.at, is_shared=found.is_shared, limits=tuple(limits))
 
 
@@ -84,14 +71,14 @@ def _order(row: rows.Row) -> tuple[float, float, float, str]:
 
 def _row(row: rows.Row, summary: ScenarioSummary, label: str, known: str | None) -> Row:
     """Returns a row. The measures of lost jobs are left out where jobs cannot be lost."""
-    again = command(row.runs[0].meta["spec"], row.seeds)
+    again = command(row.runs[0].spec, row.seeds)
     made = [_provenance(run) for run in row.runs]
     shared = common(made)
     return Row(
         label=label,
         selector=row.selector,
-        algorithm=Algorithm(**row.algorithm),
-        flattered=row.uses_public_data and summary.holds_out_public_data,
+        algorithm=row.algorithm,
+        flattered=row.uses_public_data and summary.scenario.holds_out_public_data,
         seeds=row.seeds,
         outcomes=row.outcomes,
         ended_by=row.ended_by,
@@ -118,8 +105,8 @@ def _row(row: rows.Row, summary: ScenarioSummary, label: str, known: str | None)
 
 def _provenance(run: Record) -> Provenance:
     """Returns what the site shows of a run's provenance. The record has more."""
-    made = run.meta["provenance"]
-    return Provenance(**{name: made[name] for name in Provenance.model_fields if made.get(name) is not None})
+    shown = {name: getattr(run.provenance, name) for name in Provenance.model_fields}
+    return Provenance(**{name: value for name, value in shown.items() if value not in (None, "")})
 
 
 def common(made: Sequence[Provenance]) -> Provenance:
@@ -135,15 +122,14 @@ def _is_drawn(axis: Axis, compared_on: Axis) -> bool:
 
 
 def _run(run: Record, where: horizon.Horizon, made: Provenance, shared: Provenance) -> Run:
-    outcome = run.meta["outcome"]
     return Run(
         run_id=run.run_id,
         seed=run.seed,
         accuracy_at_horizon=accuracy_at(run, where),
         warnings=tuple(run.warnings),
-        outcome=Outcome(state=outcome["state"], ended_by=outcome["ended_by"] or "", message=outcome["message"] or ""),
+        outcome=run.outcome,
         provenance=Provenance(**{name: value for name, value in made if value != getattr(shared, name)}),
-        digest=run.meta["digests"].get("result"),
+        digest=run.digests.result,
     )
 
 
@@ -159,7 +145,7 @@ def _staleness(row: rows.Row) -> tuple[float, ...]:
 def _participation(row: rows.Row) -> Participation | None:
     """Returns how much clients take part. None for a reference, and if a record does not say."""
     known = _have(row, "participation_min", "participation_max", "participation_gini", "staleness_histogram", "jobs_consumed")
-    if row.is_reference or not known or not row.runs[0].meta["spec"]["scenario"].get("clients"):
+    if row.is_reference or not known or not row.runs[0].spec.scenario.clients:
         return None
     (found,) = ledgers.participation({row.selector: row.runs})
     return found
@@ -167,7 +153,7 @@ def _participation(row: rows.Row) -> Participation | None:
 
 def _have(row: rows.Row, *names: str) -> bool:
     """Returns whether the ledgers of all runs of a row have these entries."""
-    return all(name in run.meta["ledger"] for run in row.runs for name in names)
+    return all(getattr(run.ledger, name) is not None for run in row.runs for name in names)
 
 
 def validity(made: Sequence[Provenance]) -> str:
@@ -176,11 +162,12 @@ def validity(made: Sequence[Provenance]) -> str:
     return "checked" if all(one.commit and one.dirty is False for one in made) else "self-reported"
 
 
-def built_in(algorithm: Mapping[str, object]) -> type[protocols.Algorithm] | None:
+def built_in(algorithm: Used) -> type[Algorithm] | None:
     """Returns the class of a built-in algorithm, as a record describes it; None for another one."""
-    if algorithm.get("origin") or algorithm["name"] not in registry.names("algorithm"):
+    if algorithm.origin is not None or algorithm.name not in registry.names("algorithm"):
         return None
-    return registry.find("algorithm", algorithm["name"])
+    found: type[Algorithm] = registry.find("algorithm", algorithm.name)
+    return found
 
 
 def _curve(curve: curves.Curve, compared_on: Axis) -> Curve:

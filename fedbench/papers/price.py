@@ -98,8 +98,8 @@ def spent(records: Iterable[Record]) -> float:
 
 
 def _core_seconds(record: Record) -> float:
-    of, steps = record.meta["spec"]["scenario"], record.meta["ledger"]["trained_steps"]
-    return rates()[of["task"]["model"], of["local"]["batch_size"]].core_seconds(steps, len(record.curves["test_accuracy"]))
+    of, steps = record.spec.scenario, record.ledger.trained_steps
+    return rates()[of.task.model, of.local.batch_size].core_seconds(steps, len(record.curves["test_accuracy"]))
 
 
 def _hours_of_two_cores(core_seconds: float) -> float:

@@ -125,5 +125,5 @@ def _utilisation(cell: Cell, seed: int, find: Find) -> Read:
         record = find(last)
         if record is None:
             return Read(seed, None, last, tuple(used))
-        return Read(seed, _accuracy(cell, record, record.meta["final"]["test_accuracy"]), None, (*used, record))
+        return Read(seed, _accuracy(cell, record, record.final.test_accuracy), None, (*used, record))
     return Read(seed, Reading(percent, missed=True), None, tuple(used))

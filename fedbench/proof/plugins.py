@@ -58,13 +58,13 @@ def check_task(name: str, model: str) -> Iterator[Finding]:
     def runs() -> str:
         scenario = load("digits-demo", [*SMALL, f"task.name={name}", f"task.model={model}"])
         records = [
-            Run(RunSpec(scenario, registry.algorithm("fedavg"), 0), options=RunOptions(workers=w, wave_size=s)).record().meta
+            Run(RunSpec(scenario, registry.algorithm("fedavg"), 0), options=RunOptions(workers=w, wave_size=s)).record()
             for w, s in ((1, None), (1, None), (2, 1))
         ]
-        expect(records[0]["outcome"]["state"] == "finished", f"a run ends as {records[0]['outcome']['state']}")
-        expect(records[0]["digests"] == records[1]["digests"], "a second run differs from the first")
-        expect(records[0]["digests"] == records[2]["digests"], "with two workers and waves of one job the run differs")
-        return f"30 updates of fedavg: test accuracy {records[0]['final']['test_accuracy']:.3f}"
+        expect(records[0].state == "finished", f"a run ends as {records[0].state}")
+        expect(records[0].digests == records[1].digests, "a second run differs from the first")
+        expect(records[0].digests == records[2].digests, "with two workers and waves of one job the run differs")
+        return f"30 updates of fedavg: test accuracy {records[0].final.test_accuracy:.3f}"
 
     return findings({"declared": declared, "data": data, "start": start, "repeatable": runs})
 

@@ -15,19 +15,17 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError
 from fedbench.results import bounded_parquet, checked
-from fedbench.results.consistent import check_consistent, resolve
-from fedbench.results.form import check_form
-from fedbench.results.record import CURVES, SERVER_CURVE, SERVER_LEDGER, Record, columns_of
+from fedbench.results.consistent import check_consistent
+from fedbench.results.record import CURVES, SERVER_CURVE, Curves, Record, columns_of, of_json
+from fedbench.results.sections import SERVER_LEDGER
 from fedbench.results.store import CURVE_KINDS, SERVER_KIND, stored, write_atomically
 
 RUNS, CURVES_FILE = "runs.parquet", "curves.parquet"
@@ -38,55 +36,46 @@ MOST_ROWS, MOST_RUNS = 50_000_000, 1_000_000
 # tiny.
 SECTIONS = {"specification": "spec", "provenance": "provenance"}
 TEXTS = ("run_id", "scenario", "selector", "state", *SECTIONS, "rest")
-Load = Callable[[str], Any]
+Load = Callable[[str], object]
 ROWS = {**dict.fromkeys(TEXTS, bounded_parquet.TEXT), "seed": "int64", "points": "int64"}
 
 
 def write(folder: Path, records: Iterable[Record]) -> int:
     """Replaces the archive in the folder and returns the number of records. They are sorted by
     scenario name, scenario hash, selector, seed and id."""
-    ordered = sorted(
-        records, key=lambda one: (one.scenario, one.meta["spec"]["scenario_hash"], _written(one), one.seed, one.run_id)
-    )
+    ordered = sorted(records, key=lambda one: (one.scenario, one.spec.scenario_hash, one.spec.selector, one.seed, one.run_id))
     curves = {name: stored(name, np.concatenate([one.curves[name] for one in ordered] or [np.empty(0)])) for name in CURVES}
     if any(SERVER_CURVE in one.curves for one in ordered):
         curves[SERVER_CURVE] = np.concatenate([one.curves.get(SERVER_CURVE, np.zeros(_points(one), np.int64)) for one in ordered])
     content = _parquet(pa.table(curves), use_dictionary=False)
-    columns: dict[str, list[Any]] = {name: [] for name in (*TEXTS, "seed", "points")}
-    for record in ordered:
-        for name, value in _row(record).items():
-            columns[name].append(value)
+    rows = [_row(record) for record in ordered]
+    columns = {name: [row[name] for row in rows] for name in ROWS}
     runs = pa.table(columns).replace_schema_metadata({CURVES_SHA256: hashlib.sha256(content).hexdigest().encode()})
     write_atomically(folder / CURVES_FILE, content)
     write_atomically(folder / RUNS, _parquet(runs, use_dictionary=True))
     return len(ordered)
 
 
-def _row(record: Record) -> dict[str, Any]:
-    rest = {name: value for name, value in record.meta.items() if name not in SECTIONS.values()}
+def _row(record: Record) -> dict[str, str | int]:
+    rest = record.as_dict()
+    sections = {column: json.dumps(rest.pop(section), sort_keys=True, allow_nan=False) for column, section in SECTIONS.items()}
+    return _said(record) | sections | {"points": _points(record), "rest": json.dumps(rest, sort_keys=True, allow_nan=False)}
+
+
+def _said(record: Record) -> dict[str, str | int]:
+    """Returns what the columns for readers repeat. The selector is the one that was written,
+    whatever the defaults are today."""
     return {
         "run_id": record.run_id,
         "scenario": record.scenario,
-        "selector": _written(record),
-        "seed": record.seed,
+        "selector": record.spec.selector,
         "state": record.state,
-        "points": _points(record),
-        **{column: _json(record.meta[section]) for column, section in SECTIONS.items()},
-        "rest": _json(rest),
+        "seed": record.seed,
     }
-
-
-def _written(record: Record) -> str:
-    """Returns the selector as the record has it, whatever the defaults are today."""
-    return str(record.meta["spec"]["selector"])
 
 
 def _points(record: Record) -> int:
     return len(record.curves["seconds"])
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, allow_nan=False)
 
 
 def _parquet(table: pa.Table, *, use_dictionary: bool) -> bytes:
@@ -103,30 +92,26 @@ def is_archive(folder: Path) -> bool:
 
 
 def read(folder: Path, *, check: bool = True) -> list[Record]:
-    """Returns all records of an archive. With `check` every record is looked at with
-    `check_record`, unless that was done on this machine before; all have the keys of today.
+    """Returns all records of an archive. With `check` it is checked whether a record contradicts
+    itself, unless that was done on this machine before.
 
-    Raises RecordError if a file is missing, damaged, or not of this archive.
+    Raises RecordError if a file is missing, damaged, or not of this archive, or if a record has not
+    the form of one.
     """
     where = f"archive {folder}"
     runs, curves = (plain_files.content(folder / name, LARGEST_FILE, "archive", RecordError) for name in (RUNS, CURVES_FILE))
     was_checked = check and checked.was_checked(runs)
     found = list(parse(runs, curves, where, json.loads if was_checked else strict_json.load))
-    if not check:
-        return found
-    if was_checked:
+    if check and not was_checked:
         for record in found:
-            resolve(record.meta, where)
-        return found
-    for record in found:
-        check_record(record, where)
-    checked.remember(runs)
+            check_consistent(record, f"{where}, run {record.run_id}")
+        checked.remember(runs)
     return found
 
 
 def parse(runs: bytes, curves: bytes, where: str, load: Load = strict_json.load) -> Iterator[Record]:
-    """Yields the records in the contents of an archive's two files. The single records are not
-    checked yet, see `check_record`.
+    """Yields the records in the contents of an archive's two files. Whether one contradicts itself
+    is not checked yet, see `check_consistent`.
 
     Args:
         runs: the bytes of runs.parquet.
@@ -135,8 +120,8 @@ def parse(runs: bytes, curves: bytes, where: str, load: Load = strict_json.load)
         load: reads a JSON text.
 
     Raises:
-        RecordError: if a file is damaged, not of this archive or too large, or if a column says
-            something else than the JSON in its row.
+        RecordError: if a file is damaged, not of this archive or too large, if a record has not the
+            form of one, or if a column says something else than the JSON in its row.
     """
     rows = bounded_parquet.table(runs, ROWS, MOST_RUNS, f"{where}: {RUNS}")
     if (rows.schema.metadata or {}).get(CURVES_SHA256, b"") != hashlib.sha256(curves).hexdigest().encode():
@@ -145,43 +130,29 @@ def parse(runs: bytes, curves: bytes, where: str, load: Load = strict_json.load)
     points = rows.column("points").to_pylist()
     if min(points, default=0) < 0 or sum(points) != table.num_rows:
         raise RecordError(f"{where}: {RUNS} speaks of {sum(points):,} rows of curves, {CURVES_FILE} has {table.num_rows:,}")
-    columns: dict[str, npt.NDArray[Any]] = {name: table.column(name).to_numpy() for name in columns_of(table.column_names)}
+    columns: Curves = {name: table.column(name).to_numpy() for name in columns_of(table.column_names)}
     texts = {name: bounded_parquet.texts(rows, name) for name in TEXTS}
     begin = 0
     for i, (seed, count) in enumerate(zip(rows.column("seed").to_pylist(), points, strict=True)):
-        row = {name: column[i] for name, column in texts.items()} | {"seed": seed}
+        row: dict[str, object] = {name: column[i] for name, column in texts.items()} | {"seed": seed}
         yield _record(row, {name: column[begin : begin + count] for name, column in columns.items()}, where, load)
         begin += count
 
 
-def check_record(record: Record, where: str) -> None:
-    """Raises RecordError if a record of an archive lacks the form of a record, or contradicts
-    itself."""
-    place = f"{where}, run {record.run_id:.80}"
-    check_form(record.meta, place)
-    check_consistent(record, resolve(record.meta, place), place)
-
-
-def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: str, load: Load) -> Record:
+def _record(row: Mapping[str, object], curves: Curves, where: str, load: Load) -> Record:
     """Returns the record of a row. The columns for readers must repeat what the JSON sections say,
     because only the sections are checked."""
-    place = f"{where}, run {row['run_id']:.80}"
+    place = f"{where}, run {row['run_id']!s:.80}"
     sections = {section: _section(row, column, place, load) for column, section in SECTIONS.items()}
-    meta = _section(row, "rest", place, load) | sections
-    try:
-        record = Record(meta, _own(curves, meta.get("ledger"), place))
-        said = {name: getattr(record, name) for name in ("run_id", "scenario", "seed", "state")} | {"selector": _written(record)}
-    except RecordError as error:
-        raise RecordError(f"{place}: {error}") from None
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise RecordError(f"{place}: a section lacks something, or has another form ({error!s:.200})") from None
-    for name, value in said.items():
+    content = _section(row, "rest", place, load) | sections
+    record = of_json(content, _own(curves, content.get("ledger"), place), place)
+    for name, value in _said(record).items():
         if row[name] != value:
             raise RecordError(f"{place}: column {name}: its sections give {value!r:.80}, it says {row[name]!r:.80}")
     return record
 
 
-def _own(curves: dict[str, npt.NDArray[Any]], ledger: Any, place: str) -> dict[str, npt.NDArray[Any]]:
+def _own(curves: Curves, ledger: object, place: str) -> Curves:
     """Returns the columns that a run itself has: one whose ledger has no work of the server has
     only zeros in that column. Raises RecordError if it has others."""
     if SERVER_CURVE not in curves or (isinstance(ledger, Mapping) and SERVER_LEDGER[0] in ledger):
@@ -191,9 +162,9 @@ def _own(curves: dict[str, npt.NDArray[Any]], ledger: Any, place: str) -> dict[s
     return {name: curves[name] for name in CURVES}
 
 
-def _section(row: Mapping[str, Any], column: str, place: str, load: Load) -> dict[str, Any]:
+def _section(row: Mapping[str, object], column: str, place: str, load: Load) -> dict[str, object]:
     try:
-        found = load(row[column])
+        found = load(str(row[column]))
     except strict_json.RefusedJsonError as error:
         raise RecordError(f"{place}: column {column}: {error}") from None
     if not isinstance(found, dict):

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 LIBRARIES = ("numpy", "torch", "torchvision", "transformers", "tokenizers", "safetensors")
 
@@ -57,12 +56,11 @@ def cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-def provenance(build: dict[str, Any], files: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
+def provenance(build: Mapping[str, object], **more: object) -> dict[str, object]:
     """Returns the section `provenance` of a record.
 
     Args:
         build: what the compiled extension says about its build, see `fedbench.kernels.build_info`.
-        files: the SHA-256 sums of the data files on which the result depends, if there are any.
         more: entries that the caller adds.
     """
     head, dirty = commit()
@@ -76,6 +74,5 @@ def provenance(build: dict[str, Any], files: Mapping[str, str] | None = None, **
         "cpu": cpu(),
         "python": platform.python_version(),
         "libraries": dict(library_versions()),
-        **({"files": dict(files)} if files else {}),
         **more,
     }

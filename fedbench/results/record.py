@@ -6,103 +6,170 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import ConfigDict, Field, JsonValue, SkipValidation, ValidationError, model_validator
 
 from fedbench import registry
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.digests import Digest
+from fedbench.results.sections import (
+    SERVER_LEDGER,
+    Digests,
+    Final,
+    Hash,
+    Hit,
+    Ledger,
+    Outcome,
+    Provenance,
+    Section,
+    Spec,
+    Texts,
+)
+from fedbench.scenarios.schema import Scenario
 
 SPEC_VERSION = 2
-SCHEMA = 2
-METRICS = ("test_accuracy", "test_loss", "train_loss")
-CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", *METRICS)
+SCHEMA = 3
 SERVER_CURVE = "server_passes"
 """A column that the curves of an algorithm have whose server computes with models: the running
 total of that work, in forward passes of an example."""
-SERVER_LEDGER = ("server_forward_examples", "server_gradient_examples", "server_busy_seconds", "public_logits_vectors")
-"""What the ledger of such an algorithm has beside that of others. Records that were made before the
-work was counted have neither column nor keys, so both have a digest of their own, `server`, and the
-digest `result` leaves them out."""
-SECTIONS = ("schema", "run_id", "spec", "provenance", "outcome", "final", "time_to_target", "ledger", "digests")
+COLUMNS = MappingProxyType({
+    "seconds": np.float64, "version": np.int64, "steps": np.int64, "gradient_evaluations": np.int64, "bytes": np.int64,
+    "test_accuracy": np.float32, "test_loss": np.float32, "train_loss": np.float32, SERVER_CURVE: np.int64,
+})  # fmt: skip
+"""The columns of curves, each with the kind of its numbers in a file."""
+CURVES = tuple(name for name in COLUMNS if name != SERVER_CURVE)
 RESULT = ("outcome", "final", "time_to_target", "ledger", "warnings")
 """The sections that must be the same when a run is repeated, as must digests and curves."""
 
+Column = npt.NDArray[np.float64] | npt.NDArray[np.float32] | npt.NDArray[np.int64]
+Curves = Mapping[str, Column]
 
-@dataclass(frozen=True)
-class Record:
+
+class Record(Section):
     """The record of one run.
 
-    meta: the SECTIONS as JSON values, and `warnings`, sentences in which the algorithm says how the
-    run went.
-    curves: the CURVES, columns of one length over the evaluation grid, and SERVER_CURVE if the
-    server's work was counted. Seconds are virtual. Steps, mini-batch gradients and bytes count what
-    the simulated clients did, wasted or not.
-
-    Raises RecordError for another schema, missing sections, or other curves.
+    Attributes
+    ----------
+    run_id : str
+        16 hexadecimal digits, a hash of everything that can change a result.
+    spec : Spec
+        Scenario, algorithm and seed.
+    provenance : Provenance
+        The code, its build and the kind of machine.
+    outcome : Outcome
+        How the run ended.
+    final : Final
+        The last metrics.
+    time_to_target : tuple of Hit
+        For each target of the scenario, when it was first met.
+    ledger : Ledger
+        What the simulated system did.
+    digests : Digests
+        Short names for inputs, plan, model and results.
+    curves : mapping of str to array (T,)
+        The columns CURVES over the evaluation grid, and SERVER_CURVE if the server's work was
+        counted. Seconds are virtual. Steps, mini-batch gradients and bytes count what the simulated
+        clients did, wasted or not.
     """
 
-    meta: dict[str, Any]
-    curves: dict[str, npt.NDArray[Any]]
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    def __post_init__(self) -> None:
-        if self.meta.get("schema") != SCHEMA:
-            older = (
-                "; it was made by an older version whose clock and ledger differ, run it again"
-                if self.meta.get("schema") == 1
-                else ""
-            )
-            raise RecordError(f"record: expected schema {SCHEMA}, got {self.meta.get('schema')!r}{older}")
-        missing = [name for name in SECTIONS if name not in self.meta]
-        if missing:
-            raise RecordError(f"record: sections missing: {', '.join(missing)}")
+    run_id: Hash
+    spec: Spec
+    provenance: Provenance
+    outcome: Outcome
+    said: Texts = Field(alias="warnings")
+    final: Final
+    time_to_target: Annotated[tuple[Hit, ...], Field(max_length=100, strict=False)]
+    ledger: Ledger
+    digests: Digests
+    curves: Annotated[SkipValidation[Curves], Field(exclude=True)]
+
+    @model_validator(mode="after")
+    def _has_its_curves(self) -> Record:
         lengths = {name: len(column) for name, column in self.curves.items()}
         if set(lengths) - {SERVER_CURVE} != set(CURVES) or len(set(lengths.values())) != 1:
-            raise RecordError(f"record: expected curves {', '.join(CURVES)} of one length, got {lengths}")
+            raise ValueError(f"expected curves {', '.join(CURVES)} of one length, got {lengths}")
+        return self
 
     def __repr__(self) -> str:
         """Returns what ran and how it ended, rather than all fields."""
         return f"Record({self.scenario}, {self.selector}, seed {self.seed}, {self.state})"
 
     @property
-    def run_id(self) -> str:
-        return str(self.meta["run_id"])
-
-    @property
     def scenario(self) -> str:
-        return str(self.meta["spec"]["scenario"]["name"])
+        return self.spec.scenario.name
 
     @property
     def selector(self) -> str:
-        return selector(self.meta["spec"])
+        return selector(self.spec)
 
     @property
     def seed(self) -> int:
-        return int(self.meta["spec"]["seed"])
+        return self.spec.seed
 
     @property
     def state(self) -> str:
-        """Returns finished, diverged, stalled or failed."""
-        return str(self.meta["outcome"]["state"])
+        """Returns finished, diverged or stalled."""
+        return self.outcome.state
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Returns sentences about the data, what says that no client was ever there, and the
         sentences in which the algorithm says how the run went."""
         empty = ("no client was ever there before the run ended, so nothing was trained",)
-        ledger = self.meta["ledger"]
-        is_empty = ledger.get("available_fraction") == 0 and ledger["end_seconds"] > 0
-        return (
-            *self.meta["provenance"].get("data_warnings", ()),
-            *(empty if is_empty else ()),
-            *self.meta.get("warnings", ()),
-        )
+        is_empty = self.ledger.available_fraction == 0 and self.ledger.end_seconds > 0
+        return (*self.provenance.data_warnings, *(empty if is_empty else ()), *self.said)
+
+    def as_dict(self) -> dict[str, JsonValue]:
+        """Returns all but the curves, as record.json has it."""
+        return {"schema": SCHEMA, **super().as_dict()}
 
 
-def selector(spec: Mapping[str, Any]) -> str:
+def of_json(content: object, curves: Curves, where: str) -> Record:
+    """Returns the record whose sections were read as JSON, with its curves. Those of the schema
+    before this one are taken too.
+
+    Raises RecordError, which begins with `where` and names the first field that is missing,
+    unknown, of another kind or too large.
+    """
+    if not isinstance(content, dict):
+        raise RecordError(f"{where}: expected sections by name, got {content!r:.60}")
+    schema, sections = content.get("schema"), {name: value for name, value in content.items() if name != "schema"}
+    if schema == SCHEMA - 1:
+        sections = _without_task(sections, where)
+    elif schema != SCHEMA:
+        older = "; it was made by an older version whose clock and ledger differ, run it again" if schema == 1 else ""
+        raise RecordError(f"{where}: expected schema {SCHEMA} or {SCHEMA - 1}, got {schema!r:.60}{older}")
+    if "curves" in sections:
+        raise RecordError(f"{where}: curves: they are no section; it is not what a run writes")
+    try:
+        return Record.model_validate({**sections, "curves": curves})
+    except ValidationError as errors:
+        first = errors.errors(include_url=False, include_context=False)[0]
+        field = ".".join(map(str, first["loc"])) or "record"
+        got = "" if first["type"] in ("missing", "value_error", "scenario") else f", got {first['input']!r:.60}"
+        raise RecordError(f"{where}: {field:.200}: {first['msg']:.200}{got}; it is not what a run writes") from None
+
+
+def _without_task(sections: dict[str, object], where: str) -> dict[str, object]:
+    """Returns the sections of a record of schema 2 as they are today. Its specification had the
+    task of the scenario once more."""
+    spec = sections.get("spec")
+    if not isinstance(spec, dict):
+        return sections
+    scenario = spec.get("scenario")
+    task = scenario.get("task") if isinstance(scenario, dict) else None
+    if "task" not in spec or spec["task"] != task:
+        raise RecordError(f"{where}: spec.task: the rest of the record gives {task!r:.80}, it says {spec.get('task')!r:.80}")
+    return {**sections, "spec": {name: value for name, value in spec.items() if name != "task"}}
+
+
+def selector(spec: Spec) -> str:
     """Returns the selector that names the `spec` of a record today: with the options that are no
     defaults now, whatever were at the time of the run. So it describes the run, runs with equal
     options have one selector, and runs with different options never do.
@@ -110,34 +177,48 @@ def selector(spec: Mapping[str, Any]) -> str:
     An algorithm that is not built in keeps its selector, since its class may not be there, and so
     does a record that was not checked and whose selector is none.
     """
-    algorithm, written = spec["algorithm"], str(spec["selector"])
-    if algorithm.get("origin") or algorithm["name"] not in registry.ALGORITHMS:
+    algorithm, written = spec.algorithm, spec.selector
+    if algorithm.origin is not None or algorithm.name not in registry.ALGORITHMS:
         return written
     try:
         _, named = registry.parse_selector(written)
     except UsageError:
         return written
-    if not named.items() <= algorithm["options"].items():  # it contradicts itself, which a check says
+    if not named.items() <= algorithm.options.items():  # it contradicts itself, which a check says
         return written
-    defaults = _defaults(algorithm["name"])
-    options = {key: value for key, value in algorithm["options"].items() if key in defaults}
-    return registry.selector(algorithm["name"], options, defaults)
+    defaults = _defaults(algorithm.name)
+    options = {key: value for key, value in algorithm.options.items() if key in defaults}
+    return registry.selector(algorithm.name, options, defaults)
 
 
 @functools.cache
-def _defaults(name: str) -> dict[str, Any]:
+def _defaults(name: str) -> dict[str, JsonValue]:
     """Returns the defaults of a built-in algorithm as a record has them, with lists for tuples."""
     return dict(json.loads(json.dumps(registry.find("algorithm", name)().options())))
 
 
-def first_at_least(places: npt.NDArray[Any], values: npt.NDArray[Any], target: float) -> float | None:
+def first_at_least(places: Column, values: Column, target: float) -> float | None:
     """Returns the first of `places` at which `values` is at least the target, None if there is
     none. Nothing is interpolated. NaN counts as less than any target."""
     hits = np.flatnonzero(values >= target)
     return float(places[hits[0]]) if len(hits) else None
 
 
-def first_held(values: npt.NDArray[Any], target: float, points: int) -> int | None:
+def hits(scenario: Scenario, curves: Curves, end: float) -> tuple[Hit, ...]:
+    """Returns when the curves first meet every target of a scenario. A run that ended at `end`
+    misses the others."""
+    return tuple(
+        Hit(
+            metric=target.metric,
+            value=target.value,
+            seconds=first_at_least(curves["seconds"], curves[target.metric], target.value),
+            censored_at=end,
+        )
+        for target in scenario.targets
+    )
+
+
+def first_held(values: Column, target: float, points: int) -> int | None:
     """Returns the index of the first value that is at least the target and follows `points` - 1
     others that are, None if there is none. NaN counts as less than any target."""
     places = np.arange(len(values))
@@ -146,43 +227,42 @@ def first_held(values: npt.NDArray[Any], target: float, points: int) -> int | No
     return int(held[0]) if len(held) else None
 
 
-def run_id(scenario_hash: str, algorithm: Mapping[str, Any], seed: int) -> str:
+def run_id(scenario_hash: str, name: str, options: Mapping[str, object], seed: int, sha256: str = "") -> str:
     """Returns the id of a run: 16 hexadecimal digits, a hash of everything that can change a
-    result. Trainer, workers and waves cannot. `algorithm` has a name, options and, unless it is
-    built in, an origin."""
-    content = [SPEC_VERSION, scenario_hash, algorithm["name"], algorithm["options"], seed]
-    if "sha256" in algorithm.get("origin", {}):
-        content.append(algorithm["origin"]["sha256"])
+    result. Trainer, workers and waves cannot. `name` and `options` are the algorithm's, and
+    `sha256` is that of its file if it is not built in."""
+    content = [SPEC_VERSION, scenario_hash, name, options, seed, *([sha256] if sha256 else [])]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def columns_of(curves: Mapping[str, Any]) -> tuple[str, ...]:
+def columns_of(curves: Mapping[str, object]) -> tuple[str, ...]:
     """Returns the names of the columns that these curves have, in their order."""
-    return (*CURVES, SERVER_CURVE) if SERVER_CURVE in curves else CURVES
+    return tuple(name for name in COLUMNS if name in curves)
 
 
-def result_digest(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> str:
+def result_digest(record: Record) -> str:
     """Returns the digest over everything that must be the same when a run is repeated, but for the
     server's work: the other digests, the sections of RESULT, and the curves."""
-    others = {name: value for name, value in meta["digests"].items() if name not in ("result", "server")}
-    sections = {name: meta.get(name) for name in RESULT}
-    sections["ledger"] = {name: value for name, value in meta["ledger"].items() if name not in SERVER_LEDGER}
-    content = [others, list(sections.values())]
-    return Digest().add(_text(content), *(curves[name] for name in CURVES)).hex()
+    others = {name: value for name, value in record.digests.as_dict().items() if name not in ("result", "server")}
+    ledger = {name: value for name, value in record.ledger.as_dict().items() if name not in SERVER_LEDGER}
+    hits = [one.as_dict() for one in record.time_to_target]
+    content = [others, [record.outcome.as_dict(), record.final.as_dict(), hits, ledger, list(record.said)]]
+    return Digest().add(_text(content), *(record.curves[name] for name in CURVES)).hex()
 
 
-def server_digest(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Returns the digest over what a record has of the server's work."""
-    ledger = {name: meta["ledger"][name] for name in SERVER_LEDGER if name in meta["ledger"]}
-    return Digest().add(_text(ledger), curves[SERVER_CURVE]).hex()
+def server_digest(record: Record) -> str | None:
+    """Returns the digest over what a record has of the server's work; None if it has nothing."""
+    if SERVER_CURVE not in record.curves:
+        return None
+    ledger = {name: value for name, value in record.ledger.as_dict().items() if name in SERVER_LEDGER}
+    return Digest().add(_text(ledger), record.curves[SERVER_CURVE]).hex()
 
 
-def with_results(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> dict[str, str]:
-    """Returns the digests of a record with those that are made of the others, of sections and of
-    curves."""
-    digests: dict[str, str] = {**meta["digests"], "result": result_digest(meta, curves)}
-    return digests | {"server": server_digest(meta, curves)} if SERVER_CURVE in curves else digests
+def with_results(record: Record) -> Record:
+    """Returns a record with the digests that are made of the others, of sections and of curves."""
+    results = {"result": result_digest(record), "server": server_digest(record)}
+    return record.model_copy(update={"digests": record.digests.model_copy(update=results)})
 
 
-def _text(content: Any) -> npt.NDArray[np.uint8]:
+def _text(content: object) -> npt.NDArray[np.uint8]:
     return np.frombuffer(json.dumps(content, sort_keys=True).encode(), np.uint8)

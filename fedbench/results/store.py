@@ -17,31 +17,27 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
+from pydantic import JsonValue
 
 from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError, UsageError
 from fedbench.results import held
-from fedbench.results.consistent import check_consistent, resolve
-from fedbench.results.form import check_form
-from fedbench.results.record import CURVES, SERVER_CURVE, Record, columns_of
+from fedbench.results.consistent import check_consistent
+from fedbench.results.record import COLUMNS, SERVER_CURVE, Column, Curves, Record, columns_of, of_json
 from fedbench.scenarios.schema import MOST_POINTS
 
 FILES = ("record.json", "curves.parquet")
 LOCKS = ".locks"
 CHECKPOINT = "checkpoint.bin"
 LARGEST_FILE = 64 << 20
-EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes", SERVER_CURVE)
-"""The columns of the curves that are stored as float64 or int64. Metrics are stored as float32."""
-CURVE_KINDS = {name: ("double" if name == "seconds" else "int64") if name in EXACT else "float" for name in CURVES}
-SERVER_KIND = {SERVER_CURVE: "int64"}
+CURVE_KINDS = {name: str(pa.from_numpy_dtype(kind)) for name, kind in COLUMNS.items()}
+SERVER_KIND = {SERVER_CURVE: CURVE_KINDS.pop(SERVER_CURVE)}
 """The column that curves may have beside the others."""
 
 
@@ -194,14 +190,16 @@ class Store:
         Path
             The record's folder.
         """
-        spec = record.meta["spec"]
-        final = self.folder(spec["scenario"]["name"], spec["algorithm"]["name"], record.run_id)
+        final = self.folder(record.scenario, record.spec.algorithm.name, record.run_id)
         temporary = final.with_name(f"{final.name}.writing-{os.getpid()}")
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         curves = io.BytesIO()  # pyarrow takes a path with a colon for an address
         pq.write_table(pa.table({name: stored(name, record.curves[name]) for name in columns_of(record.curves)}), curves)
-        for name, content in (("curves.parquet", curves.getvalue()), ("record.json", _sealed(record.meta, curves.getvalue()))):
+        for name, content in (
+            ("curves.parquet", curves.getvalue()),
+            ("record.json", _sealed(record.as_dict(), curves.getvalue())),
+        ):
             with held.naming(temporary / name), (temporary / name).open("wb") as file:
                 held.sync(file, content)
         if final.exists():
@@ -304,20 +302,20 @@ class Store:
         return [one for one in partials if not (one.with_suffix("") / "record.json").exists()]
 
 
-def stored(name: str, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def stored(name: str, column: Column) -> Column:
     """Returns a column of the curves as it is stored."""
-    return column if name in EXACT else column.astype(np.float32)
+    return column.astype(COLUMNS[name], copy=False)
 
 
-def _sealed(meta: dict[str, Any], curves: bytes) -> bytes:
+def _sealed(sections: dict[str, JsonValue], curves: bytes) -> bytes:
     """Returns the JSON text of a record. Its last key, `seal`, is a checksum over the rest, which
     includes the checksum of curves.parquet."""
-    body = {**meta, "files": {"curves.parquet": hashlib.sha256(curves).hexdigest()}}
+    body: dict[str, JsonValue] = {**sections, "files": {"curves.parquet": hashlib.sha256(curves).hexdigest()}}
     seal = hashlib.sha256(_canonical(body)).hexdigest()
     return (json.dumps({**body, "seal": seal}, indent=1, allow_nan=False) + "\n").encode()
 
 
-def _canonical(body: dict[str, Any]) -> bytes:
+def _canonical(body: Mapping[str, object]) -> bytes:
     return json.dumps(body, sort_keys=True, allow_nan=False).encode()
 
 
@@ -368,15 +366,15 @@ def read(folder: str | Path) -> Record:
     try:
         content = _content(file).decode()
         strict_json.check_groups(content)
-        meta = json.loads(content)
-        seal, files = meta.pop("seal"), meta["files"]
-        if hashlib.sha256(_canonical(meta)).hexdigest() != seal:
+        sections = json.loads(content)
+        seal, files = sections.pop("seal"), sections["files"]
+        if hashlib.sha256(_canonical(sections)).hexdigest() != seal:
             raise RecordError(f"record {file}: its seal does not fit its content: it was changed after it was written")
         curves = _content(folder / "curves.parquet")
         if hashlib.sha256(curves).hexdigest() != files["curves.parquet"]:
             raise RecordError(f"record {folder}: curves.parquet is damaged: its checksum is not the one in record.json")
-        meta.pop("files")
-        record = Record(meta, _columns(curves, folder))
+        del sections["files"]
+        columns = _columns(curves, folder)
     except FileNotFoundError as error:
         raise RecordError(
             f"record {folder}: {Path(error.filename).name} is missing; expected record.json and curves.parquet"
@@ -385,8 +383,8 @@ def read(folder: str | Path) -> Record:
         raise RecordError(
             f"record {file}: cannot be read, it is truncated or not a record ({error}); delete the folder and run again"
         ) from None
-    check_form(meta, f"record {folder}")
-    check_consistent(record, resolve(meta, f"record {folder}"), f"record {folder}")
+    record = of_json(sections, columns, f"record {folder}")
+    check_consistent(record, f"record {folder}")
     if folder.resolve().name != record.run_id:
         raise RecordError(f"record {folder}: expected a folder of the name {record.run_id}, which is the run's id")
     return record
@@ -399,7 +397,7 @@ def _content(file: Path) -> bytes:
     return plain_files.content(file, LARGEST_FILE, "record", RecordError)
 
 
-def _columns(content: bytes, folder: Path) -> dict[str, np.ndarray[Any, Any]]:
+def _columns(content: bytes, folder: Path) -> Curves:
     """Returns the curves. The number of rows is checked first, since a small file may promise any
     number of them.
 

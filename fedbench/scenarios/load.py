@@ -79,7 +79,7 @@ def overrides_of(scenario: Scenario) -> list[str] | None:
 
 
 @functools.cache
-def _in_library(name: str) -> dict[str, object] | None:
+def _in_library(name: str) -> Mapping[str, object] | None:
     """Returns the content of the library's scenario of this name, if there is one. It is kept:
     reading it takes as long as some runs."""
     return load(name).resolved() if name in names() else None

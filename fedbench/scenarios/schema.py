@@ -8,12 +8,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
-from fedbench.scenarios.availability_parts import Alternating, Always, Periodic, Windows
+from fedbench.scenarios.availability_parts import Absent, Alternating, Always, Periodic, Windows
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
 from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialSteps, PerJob, PerStep
 from fedbench.scenarios.data_parts import (
+    HELD_OUT,
     Dirichlet,
     HeldOut,
     Iid,
@@ -172,7 +173,19 @@ class Scenario(Part):
         stop at a target."""
         return max(self.targets, key=lambda target: target.value) if self.budget.stop_at_target else None
 
-    def resolved(self) -> dict[str, object]:
+    @property
+    def loses_jobs(self) -> bool:
+        """Returns whether jobs can be lost or late here, whatever the algorithm."""
+        is_lost = isinstance(self.availability, Absent) and self.availability.when_offline == "lost"
+        return is_lost or self.dropout > 0 or bool(self.rounds.text)
+
+    @property
+    def holds_out_public_data(self) -> bool:
+        """Returns whether the server's public data are taken out of the task's own training
+        data."""
+        return self.public is not None and self.public.source == HELD_OUT
+
+    def resolved(self) -> dict[str, JsonValue]:
         """Returns all keys with their values, defaults included. They can be written as JSON, and
         read as a scenario again."""
         return self.model_dump(mode="json", by_alias=True)

@@ -20,6 +20,7 @@ from fedbench.documents.validity import Validity
 from fedbench.errors import FedbenchError, RecordError
 from fedbench.results import archive, bounded_parquet
 from fedbench.results.archive import CURVES_FILE, RUNS
+from fedbench.results.consistent import check_consistent
 from fedbench.results.record import Record
 from fedbench.submissions import bounded_reading, outliers, tuning
 from fedbench.submissions import manifest as manifests
@@ -198,7 +199,7 @@ def read_tables(files: Files) -> list[Record]:
 def _own_faults(records: Sequence[Record]) -> Iterator[Finding]:
     for record in records:
         try:
-            archive.check_record(record, ARCHIVE)
+            check_consistent(record, f"{ARCHIVE}, run {record.run_id}")
         except FedbenchError as error:
             yield _in_file(error)
 

@@ -18,13 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fedbench.analysis import profiles
 from fedbench.analysis.profiles import Problem, Reference
-from fedbench.analysis.reaching import reach
+from fedbench.analysis.reaching import Goal, reach
 from fedbench.results import archive
 from fedbench.results.archive import RUNS
 from fedbench.results.record import Record
@@ -74,7 +73,7 @@ def _other_digests(rows: Sequence[Row], committed: Mapping[str, Record]) -> Iter
     for record in {run.run_id: run for row in rows for run in row.runs}.values():
         if record.run_id not in committed:
             continue
-        known, own = (one.meta["digests"].get("result") for one in (committed[record.run_id], record))
+        known, own = (one.digests.result for one in (committed[record.run_id], record))
         if known != own:
             yield Finding(
                 RUNS,
@@ -122,7 +121,7 @@ def _alike(runs: Sequence[Record], of: Callable[[Record], object]) -> list[list[
 
 
 def _digest(name: str) -> Callable[[Record], object]:
-    return lambda run: run.meta["digests"].get(name)
+    return lambda run: getattr(run.digests, name)
 
 
 def _curves(run: Record) -> bytes | None:
@@ -136,40 +135,40 @@ def _best(committed: Sequence[Record]) -> dict[str, float]:
     """Returns the highest last accuracy of the committed runs, by the hash of their scenario."""
     best: dict[str, float] = {}
     for run in committed:
-        point = run.meta["spec"]["scenario_hash"]
+        point = run.spec.scenario_hash
         best[point] = max(best.get(point, 0.0), _accuracy(run) or 0.0)
     return best
 
 
 def _high_accuracies(row: Row, best: Mapping[str, float]) -> Iterator[Finding]:
     for run in row.runs:
-        value, known = _accuracy(run), best.get(run.meta["spec"]["scenario_hash"], 1.0)
+        value, known = _accuracy(run), best.get(run.spec.scenario_hash, 1.0)
         if value is not None and value > min(HIGH, known):
             than = f"every committed run at {row.point} ({known:.4f})" if value > known else f"{HIGH:g}"
             yield Finding(RUNS, f"{named(run)}: final.test_accuracy: {value:.4f} is higher than {than}", (run.run_id,))
 
 
 def _accuracy(run: Record) -> float | None:
-    return run.meta["final"]["test_accuracy"] if run.state == "finished" else None
+    return run.final.test_accuracy if run.state == "finished" else None
 
 
 def _too_fast(row: Row, reference: Reference) -> Iterator[Finding]:
-    scenario = row.runs[0].meta["spec"]["scenario"]
-    for target in scenario["targets"]:
-        known = reference.seconds.get(Problem(row.point, float(target["value"])))
-        if known is None or reference.hashes.get(row.point) != row.runs[0].meta["spec"]["scenario_hash"]:
+    scenario = row.runs[0].spec.scenario
+    for target in scenario.targets:
+        known = reference.seconds.get(Problem(row.point, float(target.value)))
+        if known is None or reference.hashes.get(row.point) != row.runs[0].spec.scenario_hash:
             continue
         median = float(np.median([_second(run, target) for run in row.runs]))
         if median * FACTOR < known:
             yield Finding(
                 RUNS,
-                f"{row.name} at {row.point}: it holds {target['value']:g} after {median:g} s (median), the frozen reference time is "
+                f"{row.name} at {row.point}: it holds {target.value:g} after {median:g} s (median), the frozen reference time is "
                 f"{known:g} s; more than {FACTOR:g} times as fast calls for a run",
                 tuple(run.run_id for run in row.runs),
             )
 
 
-def _second(run: Record, target: Mapping[str, Any]) -> float:
+def _second(run: Record, target: Goal) -> float:
     """Returns when a run holds a target, even if it ended too early to tell; infinity if never."""
     (found,) = reach(run, [target])
     return math.inf if found is None else float(run.curves["seconds"][found.index])

@@ -47,7 +47,7 @@ def rerun(report: Report, folder: Path, sample: int, draw: int, *, run_plugins: 
         return report
     tell = tell or (lambda line: None)
     others = {one.name for one in report.manifest.algorithms if one.origin != "built in"}
-    several = [one for one in report.records if run_plugins or one.meta["spec"]["algorithm"]["name"] not in others]
+    several = [one for one in report.records if run_plugins or one.spec.algorithm.name not in others]
     again, faults, questions = [], list(report.faults), list(report.questions)
     for one, its_faults, its_questions in _all(report, several, folder, sample, random.Random(draw)):
         again.append(one)
@@ -75,10 +75,10 @@ def _all(report: Report, several: Sequence[Record], folder: Path, sample: int, d
 
 def _again(record: Record, manifest: Manifest, folder: Path) -> Found:
     """Returns what became of a record."""
-    name, own = named(record), manifest.plugins.get(record.meta["spec"]["algorithm"]["name"])
+    name, own = named(record), manifest.plugins.get(record.spec.algorithm.name)
     # A plugin whose methods talk to each other behind the engine's back depends on which jobs run
     # together: one by one here.
-    options = RunOptions(wave_size=1) if record.meta["spec"]["algorithm"].get("origin") else None
+    options = RunOptions(wave_size=1) if record.spec.algorithm.origin else None
     try:
         place = None if own is None else f"{folder / own.file}:{own.class_}"
         found = verify(record, options, algorithm=place, only_confined=True)
@@ -87,12 +87,12 @@ def _again(record: Record, manifest: Manifest, folder: Path) -> Found:
     except (Exception, SystemExit) as error:  # a stranger's numbers may lead anywhere; other records go on
         failed = Finding(RUNS, f"{name}: run again, it failed: {foreign.described(error)[0]}")
         return Again(record.run_id, name, "differs"), [failed], []
-    one = Again(record.run_id, name, found["verdict"], found["first_difference"])
-    faults, questions = list(_too_many_at_work(record, found["clients_at_work"])), list[Finding]()
-    faults += [Finding(RUNS, f"{name}: {text}") for text in found["undeclared"]]
-    faults += [Finding(RUNS, f"{name}: it lacks {text}, which a run has") for text in found["not_compared"]]
+    one = Again(record.run_id, name, found.verdict, found.first_difference)
+    faults, questions = list(_too_many_at_work(record, found.clients_at_work)), list[Finding]()
+    faults += [Finding(RUNS, f"{name}: {text}") for text in found.undeclared]
+    faults += [Finding(RUNS, f"{name}: it lacks {text}, which a run has") for text in found.not_compared]
     if one.verdict != "identical":
-        digests = " and ".join(str(found[which].get("result")) for which in ("recorded", "got"))
+        digests = f"{found.recorded.result} and {found.got.result}"
         differs = Finding(
             RUNS,
             f"{name}: run again, it is {one.verdict}, first in {one.first_difference}; digests.result: recorded and got {digests}",
@@ -104,14 +104,14 @@ def _again(record: Record, manifest: Manifest, folder: Path) -> Found:
 def _is_fault(one: Again, record: Record) -> bool:
     """Returns whether a record that came out otherwise is a fault. The native trainer gives the
     same bits on every machine, so no difference is tolerated. Torch does not."""
-    native = record.meta["provenance"]["trainer"] == "native"
+    native = record.provenance.trainer == "native"
     return one.verdict == "differs" or (native and one.verdict == "within tolerance")
 
 
 def _too_many_at_work(record: Record, at_work: int) -> Iterator[Finding]:
     """Yields a fault if more clients may work at a time than the record's option `concurrency`
     says."""
-    most = record.meta["spec"]["algorithm"]["options"].get("concurrency")
+    most = record.spec.algorithm.options.get("concurrency")
     if isinstance(most, int) and at_work > most:
         yield Finding(RUNS, f"{named(record)}: option concurrency: {most} clients work at a time, the plan has up to {at_work}")
 

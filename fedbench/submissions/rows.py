@@ -6,19 +6,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fedbench import registry
 from fedbench.results.archive import RUNS
-from fedbench.results.record import SECTIONS, SERVER_CURVE, Record
+from fedbench.results.record import SERVER_CURVE, Record
+from fedbench.results.sections import Digests
 from fedbench.submissions.faults import Finding
 from fedbench.submissions.manifest import MANIFEST, BuiltIn, Distributed, InFile, Manifest
 from fedbench.suites import tuned
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import Tuned
 
-DIGESTS = {"inputs", "plan", "model", "selections", "result"}
-KNOWN = {*SECTIONS, "warnings"}
 Key = tuple[str, str]
 """The name of a point, and that of a row as in `tuned.rows`. An algorithm that is not built in has
 one row, which has its name."""
@@ -42,27 +40,20 @@ def record_faults(records: Iterable[Record]) -> Iterator[Finding]:
     """Yields what is wrong with single records: their commit, the data on which they were measured,
     their digests, texts and sections."""
     for record in records:
-        made, meta = record.meta["provenance"], record.meta
-        digests = DIGESTS | ({"server"} if SERVER_CURVE in record.curves else set())
-        odd = next((text for text in _texts(meta) if not text.replace("\n", "").isprintable()), None)
+        made, digests, evaluated = record.provenance, sorted(record.digests.as_dict()), record.final.evaluated_on
+        expected = sorted(name for name in Digests.model_fields if name != "server" or SERVER_CURVE in record.curves)
+        odd = next((text for text in _texts(record.as_dict()) if not text.replace("\n", "").isprintable()), None)
         faults = (
-            (made["dirty"] is not False, f"provenance.dirty: expected a commit without local changes, got {made['dirty']!r}"),
-            (not made["commit"], f"provenance.commit: expected the commit that made it, got {made['commit']!r}"),
-            (
-                meta["final"]["evaluated_on"] != "test",
-                f"final.evaluated_on: expected 'test', got {meta['final']['evaluated_on']!r:.40}",
-            ),
-            (
-                set(meta["digests"]) != digests,
-                f"digests: expected {', '.join(sorted(digests))}, got {sorted(meta['digests'])!s:.120}",
-            ),
+            (made.dirty is not False, f"provenance.dirty: expected a commit without local changes, got {made.dirty!r}"),
+            (not made.commit, f"provenance.commit: expected the commit that made it, got {made.commit!r}"),
+            (evaluated != "test", f"final.evaluated_on: expected 'test', got {evaluated!r:.40}"),
+            (digests != expected, f"digests: expected {', '.join(expected)}, got {digests!s:.120}"),
             (odd is not None, f"expected printable texts, got {odd!a:.80}"),
-            (not set(meta) <= KNOWN, f"unknown section {min(set(meta) - KNOWN, default='')!r:.60}; a run writes no such"),
         )
         yield from (Finding(RUNS, f"{named(record)}: {text}") for wrong, text in faults if wrong)
 
 
-def _texts(tree: Any) -> Iterator[str]:
+def _texts(tree: object) -> Iterator[str]:
     """Yields all texts of a tree of JSON values, keys among them. Its depth was bounded when it was
     read."""
     if isinstance(tree, str):
@@ -121,18 +112,18 @@ def _expected(suite: Suite, manifest: Manifest, frozen: Tuned | None) -> Mapping
 
 def _keys(record: Record, suite: Suite, manifest: Manifest, expected: Mapping[str, list[Key]]) -> tuple[list[Key], str]:
     """Returns the rows of a record, and why it has none if there are none."""
-    spec, algorithm = record.meta["spec"], record.meta["spec"]["algorithm"]
-    points = [point.name for point in suite.points if suite.scenario_at(point).content_hash() == spec["scenario_hash"]]
-    entrant = next((one for one in manifest.algorithms if one.name == algorithm["name"]), None)
+    spec, algorithm = record.spec, record.spec.algorithm
+    points = [point.name for point in suite.points if suite.scenario_at(point).content_hash() == spec.scenario_hash]
+    entrant = next((one for one in manifest.algorithms if one.name == algorithm.name), None)
     if not points:
-        return [], f"scenario {spec['scenario_hash']} is no point of suite {suite.name}"
+        return [], f"scenario {spec.scenario_hash} is no point of suite {suite.name}"
     seeds = suite.seeds.numbers
     if record.seed not in seeds:
         return [], f"expected a seed of suite {suite.name}, {seeds[0]} to {seeds[-1]}, got {record.seed}"
     if entrant is None:
-        return [], f"algorithm {algorithm['name']} is not among the algorithms of {MANIFEST}"
+        return [], f"algorithm {algorithm.name} is not among the algorithms of {MANIFEST}"
     if not isinstance(entrant, BuiltIn):
-        why = _other_origin(algorithm.get("origin", {}), entrant) or _other_system(algorithm["options"], suite)
+        why = _other_origin(algorithm.where, entrant) or _other_system(algorithm.options, suite)
         return ([] if why else [(point, entrant.name) for point in points]), why
     return expected.get(record.run_id, []), f"its options are neither the default ones of suite {suite.name} nor tuned ones"
 
@@ -169,11 +160,11 @@ def _row_faults(point: str, name: str, runs: Mapping[int, Record], suite: Suite)
 
 def _option_sets(runs: Iterable[Record]) -> int:
     """Returns how many different sets of options the runs have."""
-    return len({json.dumps(run.meta["spec"]["algorithm"]["options"], sort_keys=True) for run in runs})
+    return len({json.dumps(run.spec.algorithm.options, sort_keys=True) for run in runs})
 
 
 def _empty(made: Sequence[Row], manifest: Manifest) -> list[Finding]:
-    there = {run.meta["spec"]["algorithm"]["name"] for row in made for run in row.runs}
+    there = {run.spec.algorithm.name for row in made for run in row.runs}
     absent = [one.name for one in manifest.algorithms if one.name not in there]
     return [Finding(MANIFEST, f"algorithm {name}: {RUNS} has no record of it that belongs to the suite") for name in absent]
 

@@ -3,8 +3,7 @@ machine, so nobody could tell such a record from one whose accuracies were raise
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from fedbench import registry
 from fedbench.engine.data import Data
@@ -12,7 +11,7 @@ from fedbench.engine.trainers.choose import choose
 from fedbench.protocols import Algorithm
 from fedbench.results.archive import RUNS
 from fedbench.results.record import Record
-from fedbench.scenarios.load import validate
+from fedbench.results.sections import Used
 from fedbench.submissions.faults import Finding
 from fedbench.submissions.rows import named
 
@@ -20,27 +19,27 @@ from fedbench.submissions.rows import named
 def trainer_faults(records: Iterable[Record]) -> Iterator[Finding]:
     """Yields the records that a trainer or a device computed which the rule does not allow."""
     for record in records:
-        made, spec = record.meta["provenance"], record.meta["spec"]
-        if made["trainer"] == "native":
+        made, spec = record.provenance, record.spec
+        if made.trainer == "native":
             continue
-        scenario = validate(spec["scenario"], RUNS)
-        choice = choose(Data(scenario, record.seed).outline, _algorithm(spec["algorithm"]))
-        if choice.name != made["trainer"]:
+        choice = choose(Data(spec.scenario, record.seed).outline, _algorithm(spec.algorithm))
+        if choice.name != made.trainer:
             yield Finding(
                 RUNS,
                 f"{named(record)}: provenance.trainer: expected {choice.name}, which computes the same bits on every machine "
-                f"({choice.reason}), got {made['trainer']!r:.40}",
+                f"({choice.reason}), got {made.trainer!r:.40}",
             )
 
 
-def _algorithm(said: Mapping[str, Any]) -> Algorithm:
+def _algorithm(said: Used) -> Algorithm:
     """Returns an algorithm with the local rule of the record's. Of one that is not built in nothing
     is run, and its options are named as in LocalRule."""
-    if not said.get("origin"):
-        found: type[Algorithm] = registry.find("algorithm", said["name"])
-        return found.make(dict(said["options"]))
-    terms = {key: value for key, value in said["options"].items() if key in ("momentum", "optimizer")}
-    return Proximal(**terms) if said["options"].get("prox_form", "l2") != "l2" else Algorithm(**terms)
+    if said.origin is None:
+        found: type[Algorithm] = registry.find("algorithm", said.name)
+        return found.make(dict(said.options))
+    terms = {key: value for key, value in said.options.items() if key in ("momentum", "optimizer")}
+    kind = Proximal if said.options.get("prox_form", "l2") != "l2" else Algorithm
+    return kind.make(terms)
 
 
 class Proximal(Algorithm):

@@ -122,7 +122,7 @@ class Rate:
         for share in SAMPLES:
             begin = time.perf_counter()
             record = Run(_cut(spec, share)).record()
-            taken.append((record.meta["ledger"]["trained_steps"], time.perf_counter() - begin))
+            taken.append((record.ledger.trained_steps, time.perf_counter() - begin))
         (few, short), (many, long) = taken
         per_step = max(0.0, (long - short) / max(1, many - few))
         return cls(max(0.0, short - per_step * few), per_step)

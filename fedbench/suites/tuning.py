@@ -88,16 +88,16 @@ class Outcome:
 
     @classmethod
     def of(cls, run: Record) -> Outcome:
-        scenario, final = run.meta["spec"]["scenario"], run.meta["final"]
+        scenario = run.spec.scenario
         return cls(
             run_id=run.run_id,
             seed=run.seed,
             state=run.state,
-            budget_seconds=float(scenario["budget"]["seconds"]),
-            targets=tuple(float(target["value"]) for target in scenario["targets"]),
-            reached=tuple(first_hit(run, target["metric"], target["value"]).reached for target in scenario["targets"]),
-            validation_accuracy=final["test_accuracy"],
-            result=run.meta["digests"]["result"],
+            budget_seconds=float(scenario.budget.seconds),
+            targets=tuple(float(target.value) for target in scenario.targets),
+            reached=tuple(first_hit(run, target.metric, target.value).reached for target in scenario.targets),
+            validation_accuracy=run.final.test_accuracy,
+            result=str(run.digests.result),
         )
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedbench.results.record import Record
-from tests.conftest import BUDGET, TARGET, record
+from tests.conftest import BUDGET, TARGET, alter, record
 
 SCATTER = (0.0, 0.5, 1.0, 0.25, 0.75, 0.1, 0.6, 0.9, 0.3, 0.4)
 SEEDS = len(SCATTER)
@@ -22,7 +22,7 @@ def arriving(name: str, seed: int, at: float | None, **more: Any) -> Record:
     if at is not None:
         seconds, curve = (0, at - STEP, at, 1.1 * at, 1.2 * at, BUDGET), (0.1, 0.5, TARGET, 0.85, 0.85, 0.9)
     one = record(name, seed, curve, seconds=seconds, **more)
-    one.meta["spec"]["scenario"]["evaluation"]["every_seconds"] = STEP
+    alter(one, "spec.scenario.evaluation.every_seconds", STEP)
     return one
 
 

@@ -62,7 +62,7 @@ def _archived() -> dict[str, Costs]:
     found = {}
     for point, rows in results.complete(tuned=True).items():
         of_point = costs({row: runs for row, runs in rows.items() if results.families[row] != "reference"}, SECONDS)
-        grid = next(iter(rows.values()))[0].meta["spec"]["scenario"]["evaluation"]
+        grid = next(iter(rows.values()))[0].spec.scenario.evaluation
         targets = resolved(of_point, grid.get("every_seconds"))
         if targets:
             found[point] = of_point.at(targets)

@@ -14,7 +14,7 @@ from fedbench.analysis.profiles import Problem
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from tests.analysis.runs_made_up import SCATTER, SEEDS, arriving, row
-from tests.conftest import BUDGET, TARGET
+from tests.conftest import BUDGET, TARGET, alter
 
 TEN, ALL = Group(10, 100), Group(100, 100)
 
@@ -78,7 +78,7 @@ def test_without_a_verdict_there_is_no_set() -> None:
     rows = {"a": row("a", 4), "b": row("b", 8)}
     for runs in rows.values():
         for run in runs:
-            run.meta["spec"]["scenario"]["evaluation"]["every_seconds"] = 1.0
+            alter(run, "spec.scenario.evaluation.every_seconds", 1.0)
     ranking = of(**rows).ranking(TEN)
     assert (ranking.found, ranking.best, ranking.leader, ranking.cost("a"), ranking.resolution) == (None, [], None, None, None)
     standing = of(**rows).of("a")
@@ -107,7 +107,7 @@ def test_a_run_that_does_not_finish_has_reached_nothing() -> None:
 def test_the_cost_is_over_all_targets() -> None:
     runs = row("a", 4)
     for run in runs:
-        run.meta["spec"]["scenario"]["targets"].append({"metric": "test_accuracy", "value": 0.95})
+        alter(run, "spec.scenario.targets", [{"value": 0.8}, {"value": 0.95}])
     (found,) = of(a=runs).standings
     assert found.cost == pytest.approx(math.exp(np.mean(np.log(4 + np.array(SCATTER)) + math.log(BUDGET)) / 2))
     assert [arrival.hits for arrival in found.arrivals] == [SEEDS, 0]
@@ -155,7 +155,7 @@ def test_how_many_are_at_work() -> None:
     runs = row("a", 4)
     assert of(a=runs).standings[0].under_way is None, "records that do not say it"
     for run in runs:
-        run.meta["ledger"]["busy_fraction"] = 0.08
+        alter(run, "ledger.busy_fraction", 0.08)
     assert of(a=runs).standings[0].under_way == pytest.approx(8)
 
 
@@ -166,6 +166,6 @@ def test_what_is_no_board() -> None:
         of(a=[])
     runs = row("a", 4)
     for run in runs:
-        run.meta["spec"]["scenario"]["targets"] = []
+        alter(run, "spec.scenario.targets", [])
     with pytest.raises(UsageError, match="no targets"):
         of(a=runs)

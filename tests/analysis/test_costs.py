@@ -69,5 +69,5 @@ def test_rows_have_the_same_seeds() -> None:
         costs({"a": row("a", 4, seeds=3), "b": row("b", 4, seeds=2)})
     with pytest.raises(RecordError, match="expected at least one row, got none"):
         costs({})
-    with pytest.raises(RecordError, match=r"run a-c0ffee-0 \(a, seed 0\) has no evaluation"):
+    with pytest.raises(RecordError, match=r"run [0-9a-f]{16} \(a, seed 0\) has no evaluation"):
         costs({"a": [record("a", 0, ())]})

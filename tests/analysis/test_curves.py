@@ -20,11 +20,11 @@ def test_few_seeds_show_their_range_up_to_the_end_of_the_first(record):
 
 
 def test_five_seeds_show_the_t_interval(record):
-    # 1..5: mean 3, std sqrt(2.5), t(4) = 2.776445: half-width 2.776445 * sqrt(0.5)
-    result = mean_curve([record(curve=[float(i)]) for i in range(1, 6)])
+    # 0.1..0.5: mean 0.3, std sqrt(0.025), t(4) = 2.776445: half-width 0.2776445 * sqrt(0.5)
+    result = mean_curve([record(curve=[i / 10]) for i in range(1, 6)])
     assert result.band == "t"
-    assert result.middle[0] == 3.0
-    assert result.high[0] - result.middle[0] == pytest.approx(2.776445 * math.sqrt(0.5), rel=1e-6)
+    assert result.middle[0] == pytest.approx(0.3)
+    assert result.high[0] - result.middle[0] == pytest.approx(0.2776445 * math.sqrt(0.5), rel=1e-6)
     assert result.middle[0] - result.low[0] == pytest.approx(result.high[0] - result.middle[0])
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fedbench import registry
 from fedbench.analysis.groups import Group, group_of, group_of_run
-from tests.conftest import record
+from tests.conftest import alter, record
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,6 @@ def test_a_run_says_its_options() -> None:
 def test_what_is_not_built_in_is_not_run() -> None:
     one = record("damped")
     assert group_of_run(one) == Group(0, 100)
-    one.meta["spec"]["algorithm"] |= {"requires": ["public_data"], "origin": {"sha256": "0" * 64}}
+    alter(one, "spec.algorithm", {"requires": ["public_data"], "origin": {"kind": "object", "class": "Mine"}})
     assert group_of_run(one) == Group(0, 100, public_data=True)
     assert Group(0, 100).words == "clients at work unknown"

@@ -6,8 +6,9 @@ import pytest
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.hits import Attempt, Hits, first_hit, held, hits
 from fedbench.errors import RecordError, UsageError
+from fedbench.scenarios.schema import Target
 
-GOAL = {"metric": "test_accuracy", "value": 0.8}
+GOAL = Target(value=0.8)
 
 
 def over(*attempts):

@@ -9,6 +9,7 @@ from fedbench.analysis.groups import Group
 from fedbench.analysis.pairing import Pairing, findings, pairing
 from fedbench.results.record import Record
 from tests.analysis.runs_made_up import SCATTER, arriving, row
+from tests.conftest import alter
 
 TEN, ALL = Group(10, 100), Group(100, 100)
 Rows = dict[str, list[Record]]
@@ -74,7 +75,7 @@ def test_a_target_without_a_verdict_is_shown() -> None:
     rows = {"fedavg": row("fedavg", 8), "fedprox": row("fedprox", 4)}
     for runs in rows.values():
         for run in runs:
-            run.meta["spec"]["scenario"]["evaluation"]["every_seconds"] = 1.0
+            alter(run, "spec.scenario.evaluation.every_seconds", 1.0)
     one, _ = compared(rows, "fedavg", "fedprox")
     assert [line.target for line in one.lines] == [0.8]
     told = sentences(one, "A", "B")
@@ -89,7 +90,7 @@ def test_accuracies_are_compared_where_all_still_are() -> None:
     one, _ = compared(rows, "fedavg", "fedprox")
     assert one.accuracy is not None
     assert one.accuracy.mean == pytest.approx(0.0191, abs=1e-4)
-    rows["fedprox"][0].meta["outcome"]["state"] = "diverged"
+    alter(rows["fedprox"][0], "outcome.state", "diverged")
     one, _ = compared(rows, "fedavg", "fedprox")
     assert one.accuracy is None
     assert sentences(one, "A", "B")[-1] == "demo, accuracy: not compared (fedprox: 1 of 10 seeds diverged)"

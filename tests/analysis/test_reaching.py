@@ -3,7 +3,7 @@ it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,7 +14,13 @@ from fedbench.analysis.reaching import RULES, Reach, ends, first_held, reach
 from fedbench.errors import UsageError
 from tests.conftest import record
 
-TARGETS = [{"metric": "test_accuracy", "value": 0.8}]
+
+class Goal(NamedTuple):
+    metric: str
+    value: float
+
+
+TARGETS = [Goal("test_accuracy", 0.8)]
 
 
 def when(seconds: list[float], accuracy: list[float], version: list[int] | None = None, rule: Any = "window") -> Reach | None:
@@ -71,7 +77,7 @@ def test_who_does_not_finish_reaches_nothing() -> None:
 
 def test_a_loss_reaches_its_target_from_above() -> None:
     one = record(curve=[0.1] * 4, columns={"test_loss": [2, 1, 0.5, 0.4]})
-    assert reach(one, [{"metric": "test_loss", "value": 0.5}], "touch") == [Reach(2, is_held=True)]
+    assert reach(one, [Goal("test_loss", 0.5)], "touch") == [Reach(2, is_held=True)]
 
 
 def test_single_precision_decides() -> None:
@@ -83,7 +89,7 @@ def test_unknown_words_are_refused() -> None:
     with pytest.raises(UsageError, match="unknown rule 'windows'; did you mean 'window'"):
         reach(record(), TARGETS, "windows")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="unknown metric 'accuracy'"):
-        reach(record(), [{"metric": "accuracy", "value": 0.8}])
+        reach(record(), [Goal("accuracy", 0.8)])
 
 
 def slowly(at: list[int], above: list[bool], version: list[int], rule: str) -> Reach | None:

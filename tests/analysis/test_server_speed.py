@@ -13,9 +13,10 @@ from fedbench.engine.run import Run
 from fedbench.engine.spec import RunSpec
 from fedbench.results.record import Record
 from fedbench.scenarios.load import load
+from fedbench.scenarios.schema import Target
 from fedbench.types import ServerWork
 
-TARGET = {"metric": "test_accuracy", "value": 0.8}
+TARGET = Target(value=0.8)
 WORK = ServerWork(forward=6, gradients=8)  # 10 gradients an update
 THREE = Arrival(9.0, np.array([1.0, 2.0, 8.0]), WORK)
 
@@ -49,9 +50,9 @@ def test_a_record_is_read_up_to_its_grid(record: Callable[..., Record]) -> None:
     assert found.begun.tolist() == [0, 0, 0, 5, 5, 5, 5]
     assert found.work == ServerWork()
     assert overlapped(found, 1e-9) == serial(found, 1e-9) == 10
-    assert arrival(one, {**TARGET, "value": 0.95}) is None
-    assert arrival(one, {**TARGET, "value": 0.9}) is None, "it is not held before the run ends"
-    first = arrival(one, {**TARGET, "value": 0.05})
+    assert arrival(one, Target(value=0.95)) is None
+    assert arrival(one, Target(value=0.9)) is None, "it is not held before the run ends"
+    first = arrival(one, Target(value=0.05))
     assert first is not None
     assert (first.seconds, len(first.begun)) == (0, 0)
 

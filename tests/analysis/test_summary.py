@@ -3,6 +3,7 @@ import pytest
 from fedbench.analysis.summary import summarize
 from fedbench.errors import RecordError
 from tests.analysis import runs_made_up as made_up
+from tests.conftest import alter, sixteen
 
 
 def only(records):
@@ -12,11 +13,11 @@ def only(records):
 
 def test_groups_by_hash_and_selector(record):
     groups = summarize([record("b", 1), record("a"), record("b", 0), record("a", scenario_hash="beef")])
-    assert [(one.scenario_hash, [row.selector for row in one.rows]) for one in groups] == [
-        ("beef", ["a"]),
-        ("c0ffee", ["a", "b"]),
-    ]
-    assert groups[1].rows[1].seeds == (0, 1)
+    assert [(one.scenario_hash, [row.selector for row in one.rows]) for one in groups] == sorted(
+        [(sixteen("beef"), ["a"]), (sixteen("c0ffee"), ["a", "b"])]
+    )
+    (both,) = (one for one in groups if len(one.rows) == 2)
+    assert both.rows[1].seeds == (0, 1)
 
 
 def test_measures_by_hand(record):
@@ -67,7 +68,7 @@ def standing(records, axis="seconds"):
     return {row.selector: row.accuracy.standing for row in scenario.rows}
 
 
-@pytest.mark.parametrize("state", ["diverged", "stalled", "failed"])
+@pytest.mark.parametrize("state", ["diverged", "stalled"])
 def test_who_is_compared(record, state):
     """Only rows whose seeds all finished."""
     broken = [*three(record, "broken", [0.1, 0.5, 0.85, 0.9])[:2], record("broken", 2, seconds=[0, 5, 10.02, 15], state=state)]
@@ -127,7 +128,7 @@ def test_a_reference_is_shown_and_not_ranked(record):
     nothing."""
     pooled = [record("centralised", seed, [0.1, 0.95]) for seed in (0, 1, 2)]
     for run in pooled:
-        run.meta["spec"]["algorithm"]["reference"] = True
+        alter(run, "spec.algorithm.reference", True)
     rival = three(record, "rivals", [0.1, 0.9, 0.9])
     slow = three(record, "slow", [0.1, 0.2, 0.85])
     assert standing([*pooled, *rival, *slow]) == {
@@ -148,20 +149,20 @@ def test_an_older_record_lacks_one_axis_only(record):
 
 def test_sections_of_one_name_say_what_tells_them_apart(record):
     small, large, other = record(), record(scenario_hash="beef"), record(scenario="other")
-    large.meta["spec"]["scenario"]["clients"] = 500
+    alter(large, "spec.scenario.clients", 500)
     names = [one.full_name for one in summarize([small, large, other])]
     assert names == ["other", "slow_tail with clients=500", "slow_tail with clients=100"]
 
 
 def test_a_row_that_uses_public_data(record):
     run = record()
-    run.meta["spec"]["algorithm"]["requires"] = ["public_data"]
-    run.meta["spec"]["scenario"]["public"] = {"source": "held_out", "size": 10}
+    alter(run, "spec.algorithm.requires", ["public_data"])
+    alter(run, "spec.scenario.public", {"source": "held_out", "size": 10})
     assert only([run]).rows[0].uses_public_data
-    assert only([run]).holds_out_public_data
+    assert only([run]).scenario.holds_out_public_data
     assert not only([record()]).rows[0].uses_public_data
-    run.meta["spec"]["scenario"]["public"]["source"] = "another task"
-    assert not only([run]).holds_out_public_data
+    alter(run, "spec.scenario.public.source", "fashion_mnist")
+    assert not only([run]).scenario.holds_out_public_data
 
 
 def test_the_same_run_twice_counts_once(record):
@@ -170,7 +171,7 @@ def test_the_same_run_twice_counts_once(record):
 
 def test_two_records_of_one_seed_are_refused(record):
     other = record()
-    other.meta["digests"] = {"model": "different"}
+    alter(other, "digests", {"model": "d" * 32})
     with pytest.raises(RecordError, match="seed 0: two different records"):
         summarize([record(), other])
 
@@ -179,11 +180,11 @@ def test_changed_defaults_are_not_mixed(record):
     """Of a built-in algorithm the older record names what is no default any more, and so is a row
     of its own. Of another one the defaults are not known."""
     older = record(seed=1)
-    older.meta["spec"]["algorithm"]["options"] = {"local_lr": 0.2}
+    alter(older, "spec.algorithm.options", {"local_lr": 0.2})
     (found,) = summarize([record(), older])
     assert [(row.selector, row.seeds) for row in found.rows] == [("fedavg", (0,)), ("fedavg[local_lr=0.2]", (1,))]
     mine, others = record("mine"), record("mine", seed=1)
-    others.meta["spec"]["algorithm"]["options"] = {"local_lr": 0.2}
+    alter(others, "spec.algorithm.options", {"local_lr": 0.2})
     with pytest.raises(RecordError, match="differ in their options"):
         summarize([mine, others])
 
@@ -193,7 +194,7 @@ LOSSES = {"jobs": 40, "jobs_left": 3, "jobs_dropped_out": 2, "jobs_late": 0, "st
 
 def losing(record, seed=0, **ledger):
     run = record(seed=seed)
-    run.meta["ledger"] |= LOSSES | ledger
+    alter(run, "ledger", LOSSES | ledger)
     return run
 
 
@@ -222,8 +223,8 @@ def test_a_share_of_nothing_or_of_what_is_not_told_is_missing(record):
             {},
             False,
         ),
-        ({"availability": {"kind": "periodic", "when_offline": "paused"}}, {}, False),
-        ({"availability": {"kind": "periodic", "when_offline": "lost"}}, {}, True),
+        ({"availability": {"kind": "periodic", "period_seconds": 10, "on_fraction": 0.5, "when_offline": "paused"}}, {}, False),
+        ({"availability": {"kind": "periodic", "period_seconds": 10, "on_fraction": 0.5, "when_offline": "lost"}}, {}, True),
         ({"dropout": 0.1}, {}, True),
         ({"rounds": {"deadline_seconds": 3.0, "over_selection": 0}}, {}, True),
         ({"rounds": {"deadline_seconds": None, "over_selection": 2}}, {}, True),
@@ -232,7 +233,7 @@ def test_a_share_of_nothing_or_of_what_is_not_told_is_missing(record):
 )
 def test_where_jobs_can_be_lost(record, part, ledger, loses):
     run = losing(record, jobs_left=0, jobs_dropped_out=0, **ledger)
-    run.meta["spec"]["scenario"] |= part
+    alter(run, "spec.scenario", part)
     assert only([run]).loses_jobs == loses
 
 
@@ -241,7 +242,7 @@ def test_accuracies_are_compared_within_a_system(record):
     fewer = three(record, "fedavg", [0.1, 0.5, 0.6])
     more = [*three(record, "fedsgd", [0.1, 0.8, 0.9]), *three(record, "asysg", [0.1, 0.7, 0.8])]
     for run in (*fewer, *more):
-        run.meta["spec"]["algorithm"]["options"] = {}
+        alter(run, "spec.algorithm.options", {})
     assert standing([*fewer, *more]) == {"fedavg": "unknown", "fedsgd": "best", "asysg": "behind"}
 
 

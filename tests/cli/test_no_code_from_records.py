@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,7 +15,7 @@ import fedbench as fb
 from fedbench.cli.main import app
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError
-from fedbench.results.record import Record
+from fedbench.results.record import CURVES, of_json
 from fedbench.results.store import Store, _sealed
 
 SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
@@ -53,25 +54,30 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def forged(name: str, where: dict[str, str] | None, folder: Path) -> tuple[Path, dict[str, Any]]:
-    """A sealed record of this algorithm: its folder and specification."""
+    """A sealed record of this algorithm: its folder and sections."""
     (record,) = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL)
-    spec = json.loads(json.dumps(record.meta["spec"]))
-    spec["algorithm"]["name"] = name.format(folder=folder)
+    sections: dict[str, Any] = json.loads(json.dumps(record.as_dict()))
+    algorithm = sections["spec"]["algorithm"]
+    algorithm["name"] = name.format(folder=folder)
     if where is not None:
-        spec["algorithm"]["origin"] = {key: value.format(folder=folder) for key, value in where.items()}
+        algorithm["origin"] = {key: value.format(folder=folder) for key, value in where.items()}
     written = Store(folder / "runs").write(record)
-    changed = Record({**record.meta, "spec": spec}, record.curves)
-    (written / "record.json").write_bytes(_sealed(changed.meta, (written / "curves.parquet").read_bytes()))
-    return written, spec
+    (written / "record.json").write_bytes(_sealed(sections, (written / "curves.parquet").read_bytes()))
+    return written, sections
+
+
+def specified(sections: dict[str, Any], algorithm: str | None = None) -> RunSpec:
+    """What these sections of a record say was run."""
+    return RunSpec.of(of_json(sections, dict.fromkeys(CURVES, np.zeros(1)), "record").spec, algorithm)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_nothing_is_run(variant: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    record, spec = forged(*VARIANTS[variant], folder)
+    record, sections = forged(*VARIANTS[variant], folder)
     if "above" in variant:
         monkeypatch.chdir(folder / "below")
     with pytest.raises(FedbenchError, match="record: "):
-        RunSpec.from_dict(spec)
+        specified(sections)
     for verb in (["verify", str(record)], ["verify", str(record), "--json"], ["trace", str(record)]):
         result = CliRunner().invoke(app, verb)
         assert result.exit_code != 0
@@ -81,10 +87,10 @@ def test_nothing_is_run(variant: str, folder: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_named_file_is_hashed_before_it_is_run(folder: Path) -> None:
     """Named by the user, and with the bytes of the record, it is run."""
-    _, spec = forged("evil", origin("evil.py", "0" * 64), folder)
+    _, sections = forged("evil", origin("evil.py", "0" * 64), folder)
     with pytest.raises(FedbenchError, match="was not run"):
-        RunSpec.from_dict(spec, "evil.py:X")
+        specified(sections, "evil.py:X")
     assert not (folder / "trace").exists()
-    spec["algorithm"]["origin"]["sha256"] = SHA
-    assert RunSpec.from_dict(spec, "evil.py:X").algorithm.name == "evil"
+    sections["spec"]["algorithm"]["origin"]["sha256"] = SHA
+    assert specified(sections, "evil.py:X").algorithm.name == "evil"
     assert (folder / "trace").exists()

@@ -9,7 +9,8 @@ import pytest
 from fedbench.analysis.summary import summarize
 from fedbench.cli.outcome import print_outcome
 from fedbench.launch.records import Records
-from tests.conftest import record
+from fedbench.results.record import Record
+from tests.conftest import alter, record
 
 HELD = (0.1, 0.85, 0.85, 0.85, 0.85)  # from 5 s on, of 20 s
 COSTS = {name: [0, 10, 20, 30, 40] for name in ("version", "steps", "gradient_evaluations", "bytes")}
@@ -22,7 +23,7 @@ def ended(capsys: pytest.CaptureFixture[str], records: Records, store: str = "ru
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in out.splitlines()], err.splitlines()
 
 
-def runs(selector: str, *curves: tuple[float, ...]) -> list[object]:
+def runs(selector: str, *curves: tuple[float, ...]) -> list[Record]:
     return [record(selector, seed, curve, columns=COSTS) for seed, curve in enumerate(curves)]
 
 
@@ -59,9 +60,9 @@ def test_one_algorithm_another_store_and_a_run_that_broke_off(capsys: pytest.Cap
 
 def test_without_targets_it_is_what_whole_runs_spent(capsys: pytest.CaptureFixture[str]) -> None:
     several = runs("fedavg", HELD)
-    several[0].meta["spec"]["scenario"]["targets"] = []  # type: ignore[attr-defined]
-    several[0].meta["ledger"]["gradient_evaluations"] = 400  # type: ignore[attr-defined]
-    lines, below = ended(capsys, Records(several))  # type: ignore[arg-type]
+    alter(several[0], "spec.scenario.targets", [])
+    alter(several[0], "ledger.gradient_evaluations", 400)
+    lines, below = ended(capsys, Records(several))
     assert lines[1] == ["algorithm", "updates", "gradients", "traffic", "final accuracy"]
     assert lines[2] == ["fedavg", "40", "400", "3 kB", "0.850"]
     assert "held" not in "".join(below)

@@ -193,7 +193,7 @@ class Inline(registry.find("algorithm", "fedavg")):  # type: ignore[misc]
 
 def test_an_object_says_that_it_cannot_be_found() -> None:
     (record,) = fb.run("digits-demo", Inline(cohort_size=2), overrides=[s for s in SMALL if s != "--set"])
-    assert record.meta["spec"]["algorithm"]["origin"] == {"kind": "object", "class": "Inline"}
+    assert record.spec.algorithm.where == {"kind": "object", "class": "Inline"}
     with pytest.raises(RecordError, match="'inline' was given in Python as an object of class Inline; the record does not say"):
         verify(record)
 
@@ -205,4 +205,4 @@ def test_a_missing_entry_point_names_its_package() -> None:
 
 
 def test_built_in_records_say_nothing_more() -> None:
-    assert "origin" not in RunSpec(load("digits-demo"), registry.algorithm("fedavg"), 0).as_dict()["algorithm"]
+    assert "origin" not in RunSpec(load("digits-demo"), registry.algorithm("fedavg"), 0).recorded.algorithm.as_dict()

@@ -46,7 +46,7 @@ def test_a_record_of_it_is_verified_where_the_file_is(folder: Path, tmp_path: Pa
     assert ran.returncode == 0, ran.stderr
     (record,) = store.glob("petals/fedavg/*")
     assert fedbench("verify", str(record)).returncode == 0
-    task = json.loads((record / "record.json").read_text())["spec"]["task"]
+    task = json.loads((record / "record.json").read_text())["spec"]["scenario"]["task"]
     assert (task["name"], task["label"], task["client"], len(task["sha256"])) == ("file:petals", "label", "client", 1)
     (folder / "petals.npz").write_bytes((folder / "petals.npz").read_bytes() + b"x")
     changed = fedbench("verify", str(record))

@@ -14,14 +14,13 @@ from fedbench.cli.figures import MAKERS
 from fedbench.cli.main import app
 from fedbench.errors import FedbenchError
 from fedbench.results import archive
-from fedbench.results.record import Record, result_digest
 from fedbench.results.store import Store
 from fedbench.suites import suite as suites
 from fedbench.suites import trials as trials_table
 from fedbench.suites.space import load as load_space
 from fedbench.suites.tuning import Outcome, trials
 from tests.cli.commands import fedbench
-from tests.conftest import storable
+from tests.conftest import altered, sealed, storable
 
 ENGINE = ["timeline", "labels", "sensitivity"]
 SMOKE = ["--suite", "smoke", "-p", "calm", "--options", "default"]
@@ -35,19 +34,12 @@ def _store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for selector, curve in curves.items():
         for seed in range(3):
             one = storable(selector, seed, curve)
-            one.meta["ledger"] |= {
+            ledger = {
                 "staleness_histogram": [1, 2], "staleness_mean": 0.67, "staleness_max": 1, "jobs_consumed": 3, "participation_min": 0,
                 "participation_gini": 0.2, "participation_max": 2,
             }  # fmt: skip
-            Store(root).write(_again(one))
+            Store(root).write(sealed(altered(one, {"ledger": ledger})))
     return root
-
-
-def _again(one: Record) -> Record:
-    """The digest over everything, which a changed ledger changes."""
-    one.meta["digests"].pop("result")
-    one.meta["digests"]["result"] = result_digest(one.meta, one.curves)
-    return one
 
 
 @pytest.fixture(scope="module", name="tuned_in")

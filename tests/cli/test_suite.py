@@ -60,7 +60,7 @@ def test_a_suite_from_plan_to_sentence(small: Path, monkeypatch: pytest.MonkeyPa
     assert set(frozen["points"]["calm"]) == {"fedavg", "fedbuff"}
     said("suite", "run", suite, "--quiet", "--tuned", "tuned/small.yaml")
     assert "6 of 6" in said("suite", "status", suite)
-    both = {one.run_id for one in Store(Path("runs/small")) if "validation" not in json.dumps(one.meta["spec"]["overrides"])}
+    both = {one.run_id for one in Store(Path("runs/small")) if "validation" not in json.dumps(one.spec.overrides)}
     assert f"{len(both)} of {len(both)}" in said("suite", "status", suite, "--tuned", "tuned/small.yaml")
 
     said("suite", "pack", suite, "--tuned", "tuned/small.yaml", "--archives", "results")
@@ -93,9 +93,9 @@ def test_from_records_to_findings(small: Path, tmp_path: Path, monkeypatch: pyte
     said("suite", "pack", suite, *options)
     runs = list(Store(Path("runs/small")))
     said("suite", "unpack", suite, "--store", "elsewhere")
-    again = {record.run_id: record.meta for record in Store(Path("elsewhere"))}
-    compared = [record for record in runs if "validation" not in json.dumps(record.meta["spec"]["overrides"])]
-    assert again == {record.run_id: record.meta for record in compared}
+    again = {record.run_id: record.as_dict() for record in Store(Path("elsewhere"))}
+    compared = [record for record in runs if "validation" not in json.dumps(record.spec.overrides)]
+    assert again == {record.run_id: record.as_dict() for record in compared}
     assert "0 of them to be computed" in said("suite", "run", suite, "--quiet", *options, "--store", "elsewhere")
 
     said("suite", "freeze", suite, "-o", "references/small.json")

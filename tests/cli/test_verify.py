@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -12,8 +14,9 @@ from fedbench.cli.main import app
 from fedbench.engine.run import RunOptions
 from fedbench.errors import MissingDataError
 from fedbench.results import archive
-from fedbench.results.record import result_digest
 from fedbench.results.store import record_folders
+from tests.conftest import altered, sealed
+from tests.submissions.tampering import column
 
 SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
 LINKS = ["network={trace: {folder: links}}"]
@@ -47,9 +50,7 @@ def test_some_records_of_an_archive(tmp_path: Path) -> None:
     ]
     assert all(one.splitlines()[-1] == "2 records: 2 identical" for one in drawn)
     assert len(set(drawn)) > 1
-    for record in records:
-        record.meta["digests"]["model"] = "0" * 32
-    archive.write(tmp_path / "calm", records)
+    archive.write(tmp_path / "calm", [altered(record, {"digests.model": "0" * 32}) for record in records])
     changed = CliRunner().invoke(app, ["verify", str(tmp_path / "calm"), "--sample", "1"])
     assert changed.exit_code == 1
     assert "differs (first in digests" in changed.output
@@ -95,9 +96,12 @@ def test_records_without_their_data_are_left_out_by_name(tmp_path: Path, monkeyp
 def test_an_archive_that_is_older_than_a_key(tmp_path: Path) -> None:
     """Its records are those of the key's default, and identical."""
     (record,) = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL)
-    for key in ("stop_at_target", "hold_points"):
-        del record.meta["spec"]["scenario"]["budget"][key]
     archive.write(tmp_path, [record])
+    runs = pq.read_table(tmp_path / archive.RUNS)
+    older = json.loads(runs.column("specification")[0].as_py())
+    for key in ("stop_at_target", "hold_points"):
+        del older["scenario"]["budget"][key]
+    pq.write_table(column(runs, "specification", lambda _: [json.dumps(older)]), tmp_path / archive.RUNS)
     result = CliRunner().invoke(app, ["verify", str(tmp_path)])
     assert (result.exit_code, result.output.endswith("identical\n")) == (0, True), result.output
 
@@ -108,8 +112,6 @@ def test_torch_alone_may_be_within_tolerance(tmp_path: Path) -> None:
     for trainer, code in (("native", 1), ("torch", 0)):
         place = tmp_path / trainer
         (record,) = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL, options=RunOptions(trainer=trainer))
-        record.meta["digests"]["model"] = "0" * 32
-        record.meta["digests"]["result"] = result_digest(record.meta, record.curves)
-        archive.write(place, [record])
+        archive.write(place, [sealed(altered(record, {"digests.model": "0" * 32}))])
         result = CliRunner().invoke(app, ["verify", str(place), "--tolerant-torch"])
         assert (result.exit_code, "within tolerance" in result.output) == (code, True), result.output

@@ -63,8 +63,8 @@ def test_the_job_and_the_field_are_named(
 
 def test_numbers_of_numpy_and_whole_numbers_are_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = RunSpec(load("digits-demo", SMALL), Broken(sampling="all"), 0)
-    wanted = Run(spec).record().meta["digests"]
+    wanted = Run(spec).record().digests
     monkeypatch.setitem(BROKEN, "lr", lambda x: np.float64(spec.algorithm.local_lr))
     monkeypatch.setitem(BROKEN, "prox", lambda x: np.float32(0))
     monkeypatch.setitem(BROKEN, "momentum", lambda x: 0)
-    assert Run(spec).record().meta["digests"] == wanted
+    assert Run(spec).record().digests == wanted

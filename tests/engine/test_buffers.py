@@ -198,16 +198,16 @@ def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
 
 def test_workers_waves_and_resuming_change_no_digest(spec: RunSpec, tmp_path: Path) -> None:
     wanted = Run(spec).record()
-    assert wanted.meta["final"]["test_accuracy"] > 0.2
+    assert wanted.final.test_accuracy > 0.2
     for options in (RunOptions(workers=2), RunOptions(wave_size=1)):
-        assert Run(spec, options=options).record().meta["digests"] == wanted.meta["digests"]
+        assert Run(spec, options=options).record().digests == wanted.digests
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         Run(spec, store, progress=interrupt).record()
     resumed = Run(spec, store, RunOptions(resume=True, workers=2)).record()
-    assert resumed.meta["digests"] == wanted.meta["digests"]
+    assert resumed.digests == wanted.digests
     assert all(np.array_equal(resumed.curves[name], wanted.curves[name]) for name in wanted.curves)
-    assert verify(resumed)["verdict"] == "identical"
+    assert verify(resumed).verdict == "identical"
 
 
 # ---- a client that is drawn twice
@@ -257,13 +257,13 @@ def test_repeated_clients_with_buffers_change_no_digest_either(repeating: RunSpe
     """And a run that is resumed evaluates with the buffers that it had, also at the grid points
     before its next update."""
     wanted = Run(repeating).record()
-    assert wanted.meta["ledger"]["participation_max"] > 5
+    assert wanted.ledger.participation_max > 5
     for options in (RunOptions(workers=2), RunOptions(wave_size=1), RunOptions(wave_bytes=1)):
-        assert Run(repeating, options=options).record().meta["digests"] == wanted.meta["digests"]
+        assert Run(repeating, options=options).record().digests == wanted.digests
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         Run(repeating, store, progress=interrupt).record()
     resumed = Run(repeating, store, RunOptions(resume=True)).record()
-    assert resumed.meta["digests"] == wanted.meta["digests"]
-    assert resumed.meta["ledger"] == wanted.meta["ledger"]
+    assert resumed.digests == wanted.digests
+    assert resumed.ledger == wanted.ledger
     assert all(np.array_equal(resumed.curves[name], wanted.curves[name]) for name in wanted.curves)

@@ -65,42 +65,42 @@ def test_the_record_says_which_files_were_read(plays: Plays) -> None:
     """A change that changes no example is another input."""
     plays("Nothing.")
     first, again = run(), run()
-    assert first.meta["provenance"]["trainer"] == "native"
-    assert first.meta["provenance"]["files"]["plays"] == shakespeare.dataset().sha256
-    assert first.meta["digests"] == again.meta["digests"]
-    assert first.meta["final"]["test_accuracy"] > 0.15
-    assert verify(first)["verdict"] == "identical"
+    assert first.provenance.trainer == "native"
+    assert first.provenance.files["plays"] == shakespeare.dataset().sha256
+    assert first.digests == again.digests
+    assert first.final.test_accuracy > 0.15
+    assert verify(first).verdict == "identical"
     plays("Something.")
     other = run()
-    assert other.meta["provenance"]["files"]["plays"] != first.meta["provenance"]["files"]["plays"]
-    assert other.meta["digests"]["inputs"] != first.meta["digests"]["inputs"]
-    assert other.meta["digests"]["model"] == first.meta["digests"]["model"]
+    assert other.provenance.files["plays"] != first.provenance.files["plays"]
+    assert other.digests.inputs != first.digests.inputs
+    assert other.digests.model == first.digests.model
 
 
 def test_validation_examples_are_the_roles_own(plays: Plays) -> None:
     plays("Nothing.")
     record = run("validation.share=0.2", "partition.min_examples=30")
-    assert record.meta["final"]["evaluated_on"] == "validation"
-    assert record.meta["provenance"]["files"]["plays"] == shakespeare.dataset().sha256
+    assert record.final.evaluated_on == "validation"
+    assert record.provenance.files["plays"] == shakespeare.dataset().sha256
 
 
 @pytest.mark.extra("torch")
 def test_native_and_torch_learn_the_same(plays: Plays) -> None:
     plays("Nothing.")
     native, torch = (run(trainer=name) for name in ("native", "torch"))
-    assert native.meta["digests"]["plan"] == torch.meta["digests"]["plan"]
+    assert native.digests.plan == torch.digests.plan
     for name in ("test_loss", "train_loss"):
-        assert native.meta["final"][name] == pytest.approx(torch.meta["final"][name], rel=1e-4)
+        assert native.final.as_dict()[name] == pytest.approx(torch.final.as_dict()[name], rel=1e-4)
 
 
 @pytest.mark.extra("torch")
 def test_leafs_lstm_is_torchs(plays: Plays) -> None:
     plays("Nothing.")
     record = run("task.model=lstm_leaf", "local.steps=1", "budget.updates=2", "local.batch_size=4")
-    assert record.meta["provenance"]["trainer"] == "torch"
-    assert "LSTM(inputs=8, hidden=256)) is not native" in record.meta["provenance"]["trainer_reason"]
-    assert np.isfinite(record.meta["final"]["test_loss"])
-    assert record.meta["final"]["version"] == 2
+    assert record.provenance.trainer == "torch"
+    assert "LSTM(inputs=8, hidden=256)) is not native" in record.provenance.trainer_reason
+    assert np.isfinite(record.final.test_loss)
+    assert record.final.version == 2
 
 
 def test_a_run_without_the_package_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,7 +209,7 @@ def test_without_resume_a_run_begins_again(interrupted: Path, tmp_path: Path) ->
     record = run("fedbuff[buffer_size=2]", store=Store(tmp_path), progress=lambda version, *_: seen.append(version)).record()
     assert seen == list(range(1, 9))
     assert not interrupted.exists()
-    assert record.meta["digests"] == run("fedbuff[buffer_size=2]").record().meta["digests"]
+    assert record.digests == run("fedbuff[buffer_size=2]").record().digests
 
 
 def test_a_checkpoint_is_written_when_its_time_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +248,7 @@ def test_ctrl_c_within_an_update_keeps_no_half_of_it(tmp_path: Path, monkeypatch
             run(Halved(buffer_size=2), store=store, checkpoint_seconds=seconds).record()
         monkeypatch.setattr(Halved, "armed", False)
         assert bool(list(tmp_path.glob(f"{seconds}/*/*/*.partial/checkpoint.bin"))) == kept
-        assert run(Halved(buffer_size=2), store=store, resume=True).record().meta["digests"] == wanted.meta["digests"]
+        assert run(Halved(buffer_size=2), store=store, resume=True).record().digests == wanted.digests
 
 
 @dataclass(frozen=True, kw_only=True)

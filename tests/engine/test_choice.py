@@ -36,6 +36,7 @@ from fedbench.tasks.model_library import make_model
 from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import LSTM, Embedding, Last
 from fedbench.types import Job, LocalRule, Message, Vector
+from tests.conftest import altered
 
 MLP = Outline(make_model("mlp", (64,), 10), is_augmented=False)
 SMALL = ["clients=6", "budget.seconds=4", "local.steps=4", "task.model=mlp"]
@@ -194,7 +195,7 @@ def test_the_record_says_which_and_why() -> None:
         ({"trainer": "torch"}, "fedavg[cohort_size=2]", "torch", "asked for"),
         ({}, "fedavg[cohort_size=2,momentum=0.5]", "torch", "uses momentum"),
     ):
-        made = run(selector, "budget.updates=1", **options).meta["provenance"]
+        made = run(selector, "budget.updates=1", **options).provenance.as_dict()
         assert made["trainer"] == trainer
         assert reason in made["trainer_reason"]
 
@@ -202,8 +203,8 @@ def test_the_record_says_which_and_why() -> None:
 def test_native_and_torch_learn_alike() -> None:
     """Not the same bits, but the same curve."""
     native, other = (run("fedavg[cohort_size=3]", "budget.seconds=8", trainer=name) for name in ("native", "torch"))
-    assert native.meta["digests"]["plan"] == other.meta["digests"]["plan"]
-    assert native.meta["digests"]["model"] != other.meta["digests"]["model"]
+    assert native.digests.plan == other.digests.plan
+    assert native.digests.model != other.digests.model
     assert np.allclose(native.curves["test_loss"], other.curves["test_loss"], rtol=1e-3)
     assert native.curves["test_loss"][-1] < native.curves["test_loss"][0]
 
@@ -214,7 +215,7 @@ def test_workers_and_waves_change_no_digest(selector: str) -> None:
     records = [
         run(selector, trainer="native", workers=workers, wave_size=size) for workers in (1, 2, 4) for size in (1, None)
     ] + [run(selector, trainer="native", wave_bytes=1)]
-    assert {tuple(record.meta["digests"].items()) for record in records} == {tuple(records[0].meta["digests"].items())}
+    assert {tuple(record.digests.as_dict().items()) for record in records} == {tuple(records[0].digests.as_dict().items())}
     assert {record.curves["test_loss"].tobytes() for record in records} == {records[0].curves["test_loss"].tobytes()}
 
 
@@ -231,8 +232,8 @@ def test_interrupted_and_resumed(selector: str, tmp_path: Path) -> None:
         run(selector, store=store, progress=interrupt, workers=2)
     assert len(store.unfinished()) == 1
     again = run(selector, store=store, resume=True, workers=4, wave_size=1)
-    assert again.meta["provenance"]["trainer"] == "native"
-    assert again.meta["digests"] == wanted.meta["digests"]
+    assert again.provenance.trainer == "native"
+    assert again.digests == wanted.digests
 
 
 @pytest.mark.parametrize("isa", ["portable", "avx2", "avx512"])
@@ -240,12 +241,10 @@ def test_verify_replays_with_the_recorded_instruction_set(isa: str) -> None:
     if isa not in build_info()["instruction_sets"]:
         pytest.skip(f"{isa}: this machine lacks it")
     record = run("fedbuff[buffer_size=2]", isa=isa)
-    assert record.meta["provenance"]["instruction_set"] == isa
-    assert verify(record)["verdict"] == "identical"
+    assert record.provenance.instruction_set == isa
+    assert verify(record).verdict == "identical"
     best = build_info()["instruction_set"]
-    assert (
-        run("fedbuff[buffer_size=2]", "budget.updates=1", isa=isa, trainer="torch").meta["provenance"]["instruction_set"] == best
-    )
+    assert run("fedbuff[buffer_size=2]", "budget.updates=1", isa=isa, trainer="torch").provenance.instruction_set == best
 
 
 @pytest.mark.parametrize("model", ["softmax", "mlp"])
@@ -256,22 +255,20 @@ def test_every_instruction_set_makes_the_same_record(model: str) -> None:
     assert sets[0] == "portable"
     first, *others = [run("fedbuff[buffer_size=2]", f"task.model={model}", isa=isa) for isa in sets]
     for other in others:
-        assert other.meta["provenance"]["instruction_set"] != "portable"
+        assert other.provenance.instruction_set != "portable"
         assert differences(first, other) == []
-    elsewhere = first.meta | {"provenance": first.meta["provenance"] | {"instruction_set": "neon"}}
-    assert verify(Record(elsewhere, first.curves))["verdict"] == "identical"
+    assert verify(altered(first, {"provenance.instruction_set": "neon"})).verdict == "identical"
 
 
 def test_verify_replays_with_the_recorded_trainer() -> None:
     """Whatever the options ask for: bits are those of one trainer."""
     records = {name: run("fedbuff[buffer_size=2]", trainer=name) for name in ("native", "torch")}
-    assert records["native"].meta["digests"]["model"] != records["torch"].meta["digests"]["model"]
+    assert records["native"].digests.model != records["torch"].digests.model
     for name, record in records.items():
-        assert verify(record)["verdict"] == "identical", name
+        assert verify(record).verdict == "identical", name
         for other in ("native", "torch"):
-            assert verify(record, RunOptions(trainer=other, workers=2))["verdict"] == "identical"
-    elsewhere = records["native"].meta | {"provenance": records["native"].meta["provenance"] | {"instruction_set": "neon"}}
-    assert verify(Record(elsewhere, records["native"].curves))["verdict"] == "identical"
+            assert verify(record, RunOptions(trainer=other, workers=2)).verdict == "identical"
+    assert verify(altered(records["native"], {"provenance.instruction_set": "neon"})).verdict == "identical"
 
 
 ALONE = """
@@ -283,11 +280,11 @@ from fedbench.engine.spec import RunSpec
 from fedbench.scenarios.load import load
 spec = RunSpec(load("digits-demo", sys.argv[1].split(";")), registry.algorithm(sys.argv[2]), 0)
 record = Run(spec).record()
-print(record.meta["digests"]["model"], verify(record)["verdict"], "torch" in sys.modules)
+print(record.digests.model, verify(record).verdict, "torch" in sys.modules)
 """
 
 
 def test_a_native_run_does_without_torch() -> None:
     command = [sys.executable, "-c", ALONE, ";".join(SMALL), FEDECHO]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert result.stdout.split() == [run(FEDECHO).meta["digests"]["model"], "identical", "False"], result.stderr
+    assert result.stdout.split() == [run(FEDECHO).digests.model, "identical", "False"], result.stderr

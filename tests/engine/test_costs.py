@@ -67,14 +67,14 @@ def test_a_prelude_counts_in_ledger_and_curves() -> None:
     """FedaGrac's first references: everybody's full gradient before the first job, one vector down
     and one up."""
     record = record_of("fedagrac[sampling=all]", "budget.seconds=3", "evaluation.every_seconds=0.05")
-    ledger, curves = record.meta["ledger"], record.curves
+    ledger, curves = record.ledger, record.curves
     total, vector = sum(batches()), 4 * 650
-    assert ledger["gradient_evaluations"] == ledger["steps_done"] + total
+    assert ledger.gradient_evaluations == ledger.steps_done + total
     over = int(np.argmax(curves["gradient_evaluations"] > 0))
     assert curves["gradient_evaluations"][over] == total
     assert curves["bytes"][over] == 12 * vector + 6 * 2 * vector  # the prelude's, and the downloads of the first round
-    assert curves["gradient_evaluations"][-1] == ledger["gradient_evaluations"]
-    assert curves["bytes"][-1] == ledger["bytes_up"] + ledger["bytes_down"]
+    assert curves["gradient_evaluations"][-1] == ledger.gradient_evaluations
+    assert curves["bytes"][-1] == ledger.bytes_up + ledger.bytes_down
 
 
 def test_a_prelude_at_every_round_counts_in_rounds_without_an_update_too() -> None:
@@ -102,9 +102,9 @@ def test_a_prelude_that_the_budget_does_not_reach_costs_nothing() -> None:
 )
 def test_curves_end_where_the_ledger_does(selector: str) -> None:
     record = record_of(selector, "budget.seconds=3", "compute.slowdown={low: 1, high: 4}")
-    curves, ledger = record.curves, record.meta["ledger"]
-    assert curves["gradient_evaluations"][-1] == ledger["gradient_evaluations"] > 0
-    assert curves["steps"][-1] == ledger["steps_done"]
+    curves, ledger = record.curves, record.ledger
+    assert curves["gradient_evaluations"][-1] == ledger.gradient_evaluations > 0
+    assert curves["steps"][-1] == ledger.steps_done
 
 
 def test_two_exchanges_pay_the_latency_twice() -> None:
@@ -184,9 +184,9 @@ def test_a_fraction_of_a_vector_is_billed_as_a_fraction() -> None:
     """650 parameters of 4 bytes: 2,600 bytes down, 260 up, on the clock and in the ledger."""
     network = "network={download_megabit_per_second: 0.0208, upload_megabit_per_second: 0.0208}"
     sparse = record_of(Sparse(sampling="all"), network, "budget.updates=2", "budget.seconds=99")
-    ledger = sparse.meta["ledger"]
-    assert (ledger["bytes_down"], ledger["bytes_up"]) == (2 * 6 * 2600, 2 * 6 * 260)
-    assert ledger["end_seconds"] == pytest.approx(2 * (1 + 0.1 + 5 * STEP))
+    ledger = sparse.ledger
+    assert (ledger.bytes_down, ledger.bytes_up) == (2 * 6 * 2600, 2 * 6 * 260)
+    assert ledger.end_seconds == pytest.approx(2 * (1 + 0.1 + 5 * STEP))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,9 +252,9 @@ def test_declarations_may_be_numbers_of_numpy() -> None:
         "server_memory": ServerMemory(own=np.int64(1)),  # type: ignore[arg-type]
     }
     given = type("Given", (FedAvg,), {"name": "given"} | {name: lambda self, info, v=v: v for name, v in costs.items()})
-    ledger = record_of(given(sampling="all"), "budget.seconds=2").meta["ledger"]
-    assert ledger["bytes_down"] / ledger["bytes_up"] >= 4
-    assert {type(ledger[name]) for name in ("bytes_up", "bytes_down", "gradient_evaluations", "server_vectors")} == {int}
+    ledger = record_of(given(sampling="all"), "budget.seconds=2").ledger
+    assert ledger.bytes_down / ledger.bytes_up >= 4
+    assert {type(getattr(ledger, name)) for name in ("bytes_up", "bytes_down", "gradient_evaluations", "server_vectors")} == {int}
 
 
 WRONG = {

@@ -100,17 +100,17 @@ def test_a_run_is_evaluated_on_validation_rows_and_says_so() -> None:
     """The score is that of the final model on them; a record of the test set has another hash, and
     other inputs."""
     record, tested = run("fedavg[cohort_size=3]", SHARE), run("fedavg[cohort_size=3]")
-    assert (record.meta["final"]["evaluated_on"], tested.meta["final"]["evaluated_on"]) == ("validation", "test")
+    assert (record.final.evaluated_on, tested.final.evaluated_on) == ("validation", "test")
     held = len(data(SHARE).task.dataset.test)
-    right = record.meta["final"]["test_accuracy"] * held
+    right = record.final.test_accuracy * held
     assert right == pytest.approx(round(right))
     assert held != len(DIGITS.dataset.test)
     assert record.run_id != tested.run_id
-    assert record.meta["spec"]["scenario_hash"] != tested.meta["spec"]["scenario_hash"]
-    assert record.meta["digests"]["inputs"] != tested.meta["digests"]["inputs"]
-    assert verify(record)["verdict"] == "identical"
+    assert record.spec.scenario_hash != tested.spec.scenario_hash
+    assert record.digests.inputs != tested.digests.inputs
+    assert verify(record).verdict == "identical"
     diverged = run("fedavg[cohort_size=3,local_lr=3e38]", SHARE)
-    assert (diverged.state, diverged.meta["final"]["evaluated_on"]) == ("diverged", "validation")
+    assert (diverged.state, diverged.final.evaluated_on) == ("diverged", "validation")
 
 
 @pytest.mark.parametrize(("share", "count"), [(1e-6, 0), (0.999999, 1442)])
@@ -140,7 +140,7 @@ def test_without_augmentation_a_task_that_has_one_trains_as_it_is(others: dict[s
 
     def trained(how: str) -> tuple[str, str]:
         record = run("fedavg[cohort_size=3]", "partition={kind: iid}", "public=null", f"task={{name: grey{how}}}")
-        return record.meta["provenance"]["trainer"], record.meta["digests"]["model"]
+        return record.provenance.trainer, record.digests.model
 
     by_itself, none = trained(""), trained(", augmentation: none")
     assert trained(", augmentation: crop_flip") == by_itself
@@ -173,14 +173,14 @@ def test_the_server_learns_from_them(others: dict[str, Task], trainer: str) -> N
     their features."""
     selector = "fedecho[buffer_size=2,concurrency=4,distill_lr=0.01]"
     wanted = run(selector, "public={source: noise, size: 20}", trainer=trainer)
-    assert run(selector, "public={source: noise, size: 20}", trainer=trainer, workers=2).meta["digests"] == wanted.meta["digests"]
-    digests = [run(selector, "public={source: Digits, size: 20}", trainer=trainer).meta["digests"]]
+    assert run(selector, "public={source: noise, size: 20}", trainer=trainer, workers=2).digests == wanted.digests
+    digests = [run(selector, "public={source: Digits, size: 20}", trainer=trainer).digests]
     others["noise"] = tiny("another", examples=30)
-    digests.append(run(selector, "public={source: noise, size: 20}", trainer=trainer).meta["digests"])
+    digests.append(run(selector, "public={source: noise, size: 20}", trainer=trainer).digests)
     for other in digests:
-        assert other["plan"] == wanted.meta["digests"]["plan"]
-        assert other["inputs"] != wanted.meta["digests"]["inputs"]
-        assert other["model"] != wanted.meta["digests"]["model"]
+        assert other.plan == wanted.digests.plan
+        assert other.inputs != wanted.digests.inputs
+        assert other.model != wanted.digests.model
 
 
 @pytest.mark.parametrize(

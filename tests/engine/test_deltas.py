@@ -86,7 +86,7 @@ def test_any_order_of_jobs_gives_every_update_its_own(data: st.DataObject) -> No
 
 def digests(selector: str, **options: Any) -> dict[str, str]:
     spec = RunSpec(load("digits-demo", ("budget.updates=12",)), registry.algorithm(selector), 1)
-    digests: dict[str, str] = Run(spec, options=RunOptions(trainer="native", **options)).record().meta["digests"]
+    digests: dict[str, str] = Run(spec, options=RunOptions(trainer="native", **options)).record().digests.as_dict()
     return digests
 
 

@@ -30,6 +30,7 @@ from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.tasks import digits
 from fedbench.tasks.available import Outline
+from tests.conftest import GONE, alter
 
 SMALL = ["clients=6", "budget.seconds=2", "local.steps=4", "task.model=mlp"]
 
@@ -139,27 +140,27 @@ def test_a_device_must_be_there(
 def test_a_record_names_the_device(acted: None) -> None:
     """The curve is the torch trainer's, the bits are the device's own; waves change none."""
     on_device, on_cpu = run(device="cuda:1"), run(trainer="torch")
-    made = on_device.meta["provenance"]
+    made = on_device.provenance.as_dict()
     assert (made["trainer"], made["trainer_reason"], made["device"]) == ("torch", "asked for device cuda:1", "cuda")
     assert made["gpu"] == "the actor of cuda:1"
-    assert on_cpu.meta["provenance"]["device"] == "cpu"
-    assert "gpu" not in on_cpu.meta["provenance"]
+    assert on_cpu.provenance.device == "cpu"
+    assert "gpu" not in on_cpu.provenance
     assert np.allclose(on_device.curves["test_loss"], on_cpu.curves["test_loss"], rtol=1e-3)
-    assert run(device="cuda", wave_size=1, workers=2).meta["digests"] == on_device.meta["digests"]
+    assert run(device="cuda", wave_size=1, workers=2).digests == on_device.digests
 
 
 def test_verify_replays_on_the_recorded_device(acted: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the options ask for; a machine without it says so. Records from before there were
     devices are the CPU's."""
     record = run(device="cuda")
-    assert verify(record)["verdict"] == "identical"
+    assert verify(record).verdict == "identical"
     monkeypatch.undo()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(UsageError, match="device cuda: not on this machine"):
         verify(record)
     old = run(trainer="torch")
-    del old.meta["provenance"]["device"]
-    assert verify(old)["verdict"] == "identical"
+    alter(old, "provenance.device", GONE)
+    assert verify(old).verdict == "identical"
 
 
 def test_a_run_goes_on_as_it_began(acted: None, tmp_path: Path) -> None:
@@ -177,4 +178,4 @@ def test_a_run_goes_on_as_it_began(acted: None, tmp_path: Path) -> None:
             RecordError, match=f"computed by trainer torch on cuda, this run by trainer {other}, .* go on as it began"
         ):
             run(store, resume=True, **options)
-    assert run(store, resume=True, device="cuda:1").meta["digests"] == run(device="cuda").meta["digests"]
+    assert run(store, resume=True, device="cuda:1").digests == run(device="cuda").digests

@@ -35,8 +35,8 @@ def run(selector: str, overrides: list[str], store: Store | None = None, **optio
 
 def test_workers_and_waves_change_no_digest() -> None:
     overrides = ["budget.updates=3", "local.steps=4"]
-    wanted = run("fedbuff[buffer_size=3,local_lr=0.03]", overrides, wave_size=1).meta["digests"]
-    assert run("fedbuff[buffer_size=3,local_lr=0.03]", overrides, workers=2).meta["digests"] == wanted
+    wanted = run("fedbuff[buffer_size=3,local_lr=0.03]", overrides, wave_size=1).digests
+    assert run("fedbuff[buffer_size=3,local_lr=0.03]", overrides, workers=2).digests == wanted
 
 
 @pytest.mark.slow
@@ -68,5 +68,5 @@ def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
     assert Store(tmp_path).unfinished()
     subprocess.run([*command, "--store", str(tmp_path), "--resume", "--workers", "2"], check=True)
     (resumed,) = list(Store(tmp_path))
-    assert {tuple(r.meta["digests"].items()) for r in [*records, resumed]} == {tuple(resumed.meta["digests"].items())}
-    assert verify(resumed)["verdict"] == "identical"
+    assert {tuple(r.digests.as_dict().items()) for r in [*records, resumed]} == {tuple(resumed.digests.as_dict().items())}
+    assert verify(resumed).verdict == "identical"

@@ -37,38 +37,38 @@ def record(one: RunSpec, **options: Any) -> Record:
 def test_waves_workers_and_resume_change_no_digest(selector: str, tmp_path: Path) -> None:
     one = spec(selector, *(["budget.seconds=40"] if selector == "ringleader" else []))  # its first update waits for everybody
     wanted = record(one)
-    assert wanted.meta["outcome"] == {"state": "finished", "ended_by": "time", "message": ""}
-    ledger = wanted.meta["ledger"]
-    assert ledger["jobs_left"] > 0
-    assert ledger["jobs_dropped_out"] > 0
-    assert ledger["updates"] > 5
-    assert wanted.curves["steps"][-1] == ledger["steps_done"] > ledger["trained_steps"]
+    assert wanted.outcome.as_dict() == {"state": "finished", "ended_by": "time", "message": ""}
+    ledger = wanted.ledger
+    assert ledger.jobs_left > 0
+    assert ledger.jobs_dropped_out > 0
+    assert ledger.updates > 5
+    assert wanted.curves["steps"][-1] == ledger.steps_done > ledger.trained_steps
     for options in ({"wave_size": 1}, {"wave_size": 1, "workers": 2}, {"workers": 2}):
-        assert record(one, **options).meta["digests"] == wanted.meta["digests"]
+        assert record(one, **options).digests == wanted.digests
 
     class Stop(Exception):
         pass
 
     def progress(version: int, seconds: float, accuracy: float | None) -> None:
-        if version == ledger["updates"] // 2:
+        if version == ledger.updates // 2:
             raise Stop
 
     store = Store(tmp_path)
     with pytest.raises(Stop):
         Run(one, store, RunOptions(checkpoint_seconds=0), progress).record()
     resumed = Run(one, store, RunOptions(resume=True)).record()
-    assert resumed.meta["digests"] == wanted.meta["digests"]
-    assert resumed.meta["ledger"] == ledger
+    assert resumed.digests == wanted.digests
+    assert resumed.ledger == ledger
 
 
 def test_always_there_is_fedbuff_as_it_was() -> None:
     """All parts off, the flaky scenario is digits-demo: the same inputs, plan, model and ledger, to
     the bit."""
     flaky, demo = record(spec("fedbuff[buffer_size=3]", *OFF)), record(spec("fedbuff[buffer_size=3]", scenario="digits-demo"))
-    assert flaky.meta["digests"] == demo.meta["digests"]
-    assert flaky.meta["ledger"] == demo.meta["ledger"]
-    assert flaky.meta["ledger"]["available_fraction"] == 1
-    assert record(spec("fedbuff[buffer_size=3]")).meta["digests"]["model"] != demo.meta["digests"]["model"]
+    assert flaky.digests == demo.digests
+    assert flaky.ledger == demo.ledger
+    assert flaky.ledger.available_fraction == 1
+    assert record(spec("fedbuff[buffer_size=3]")).digests.model != demo.digests.model
 
 
 def test_absences_are_part_of_the_inputs_and_depend_on_no_algorithm() -> None:
@@ -113,10 +113,10 @@ def test_clients_that_leave_for_good_stall_a_run_that_says_so() -> None:
     one = spec("fedavg[cohort_size=4]", "dropout=0", f"availability={{kind: table, rows: {rows}}}")
     stalled = record(one)
     assert stalled.state == "stalled"
-    message = stalled.meta["outcome"]["message"]
-    version = stalled.meta["ledger"]["updates"] + 1
+    message = stalled.outcome.message
+    version = stalled.ledger.updates + 1
     assert message == f"stalled before update {version}: waiting for clients {list(range(10))}, at 3 virtual seconds"
-    assert np.isfinite(stalled.meta["final"]["test_accuracy"])
+    assert np.isfinite(stalled.final.test_accuracy)
 
 
 NEED_EVERYBODY = ["fedavg[sampling=all,weights=p]", "fedlin", "fedsgd", "scaffold[sampling=all,weights=p]"]

@@ -23,7 +23,7 @@ def summary(timing: Timing, dispatch: Dispatch) -> tuple[Ledger, dict[str, Any]]
     """Down and up one vector of one byte."""
     scheduler, ledger = Scheduler(timing, dispatch), Ledger(timing.clients, dispatch, EvenGrid(NANOSECONDS))
     add_up(scheduler, ledger)
-    return ledger, ledger.summary(scheduler, Traffic(), 1)
+    return ledger, ledger.totals(scheduler, Traffic(), 1).as_dict()
 
 
 def test_mailbox_pays_for_every_copy_and_no_overwritten_upload() -> None:

@@ -51,9 +51,9 @@ def run(algorithm: str, *overrides: str, **options: Any) -> Record:
 
 def assert_same(a: Record, b: Record) -> None:
     for name in ("inputs", "plan", "model", "selections"):
-        assert a.meta["digests"][name] == b.meta["digests"][name], name
-    assert a.meta["ledger"] == b.meta["ledger"]
-    assert a.meta["final"] == b.meta["final"]
+        assert a.digests.as_dict()[name] == b.digests.as_dict()[name], name
+    assert a.ledger == b.ledger
+    assert a.final == b.final
     assert all(np.array_equal(a.curves[name], b.curves[name]) for name in a.curves)
 
 
@@ -65,9 +65,9 @@ def test_all_algorithms_have_the_points_of_the_scenario(tmp_path: Path) -> None:
     for algorithm in ALGORITHMS:
         record = run(algorithm)
         assert np.array_equal(record.curves["seconds"], wanted), algorithm
-        assert record.meta["final"]["seconds"] == 12
+        assert record.final.seconds == 12
         assert read(Store(tmp_path).write(record)).run_id == record.run_id
-        assert verify(record)["verdict"] == "identical"
+        assert verify(record).verdict == "identical"
 
 
 def test_a_point_takes_what_an_even_grid_has_there() -> None:
@@ -82,8 +82,8 @@ def test_a_point_takes_what_an_even_grid_has_there() -> None:
     same = even.curves["version"][before] == log.curves["version"]
     assert same.sum() > 50
     assert np.array_equal(even.curves["test_accuracy"][before][same], log.curves["test_accuracy"][same])
-    assert log.meta["digests"]["model"] == even.meta["digests"]["model"]
-    assert log.meta["ledger"] == even.meta["ledger"]
+    assert log.digests.model == even.digests.model
+    assert log.ledger == even.ledger
 
 
 @pytest.mark.parametrize("algorithm", ["fedbuff[buffer_size=2]", "scaffold[cohort_size=2]"])
@@ -99,8 +99,8 @@ def test_chunks_waves_workers_and_instruction_sets_change_nothing(algorithm: str
 @pytest.mark.extra("torch")
 def test_two_trainers_have_the_same_grid_and_plan() -> None:
     native, torch = run("fedbuff[buffer_size=2]"), run("fedbuff[buffer_size=2]", trainer="torch")
-    assert (native.meta["provenance"]["trainer"], torch.meta["provenance"]["trainer"]) == ("native", "torch")
-    assert native.meta["digests"]["plan"] == torch.meta["digests"]["plan"]
+    assert (native.provenance.trainer, torch.provenance.trainer) == ("native", "torch")
+    assert native.digests.plan == torch.digests.plan
     for name in ("seconds", "version", "steps", "gradient_evaluations", "bytes"):
         assert np.array_equal(native.curves[name], torch.curves[name]), name
     assert np.abs(native.curves["test_accuracy"] - torch.curves["test_accuracy"]).max() < 0.02
@@ -110,14 +110,14 @@ def test_two_trainers_have_the_same_grid_and_plan() -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_run_that_stops_is_the_run_of_a_budget_that_ends_there(algorithm: str, hold: int, tmp_path: Path) -> None:
     record = run(algorithm, *STOP, "budget.seconds=30", f"budget.hold_points={hold}")
-    assert record.meta["outcome"]["ended_by"] == "target"
+    assert record.outcome.ended_by == "target"
     met = record.curves["test_accuracy"] >= np.float32(0.7)
     assert met[-hold:].all()
     assert not any(met[i : i + hold].all() for i in range(len(met) - hold))
-    end = record.meta["final"]["seconds"]
+    end = record.final.seconds
     assert record.curves["seconds"][-1] == end < 30
     assert_same(run(algorithm, STOP[1], f"budget.seconds={end!r}"), record)
-    assert verify(read(Store(tmp_path).write(record)))["verdict"] == "identical"
+    assert verify(read(Store(tmp_path).write(record))).verdict == "identical"
 
 
 def test_points_that_are_not_those_of_the_grid_are_refused(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_points_that_are_not_those_of_the_grid_are_refused(tmp_path: Path) -> No
 def test_interrupted_anywhere_and_resumed(algorithm: str, tmp_path: Path) -> None:
     held = [*STOP, "budget.hold_points=3"]
     wanted = run(algorithm, *held)
-    versions = wanted.meta["final"]["version"]
+    versions = wanted.final.version
     for stop_at in sorted({1, versions // 2, versions - 1, versions}):
 
         def progress(version: int, seconds: float, accuracy: float | None, stop_at: int = stop_at) -> None:

@@ -110,11 +110,11 @@ def test_every_vector_is_paid_on_clock_ledger_and_curves() -> None:
     record = run(Lopsided(), "budget.updates=2", "budget.seconds=99", "evaluation.every_seconds=0.5")
     sizes = Setup(RunSpec(load("digits-demo", EQUAL), Lopsided(), 0)).sizes
     prelude, a_round = 0.5 + 0.02 * np.ceil(sizes / 10).max() + 1, 0.5 + 5 * 0.02 + 3
-    ledger, curves = record.meta["ledger"], record.curves
-    assert ledger["end_seconds"] == pytest.approx(prelude + 2 * a_round)
-    assert ledger["bytes_down"] == 6 * (1 + 2 * 1) * VECTOR
-    assert ledger["bytes_up"] == 6 * (1 + 2 * 3) * VECTOR
-    assert ledger["bytes_wasted"] == 0
+    ledger, curves = record.ledger, record.curves
+    assert ledger.end_seconds == pytest.approx(prelude + 2 * a_round)
+    assert ledger.bytes_down == 6 * (1 + 2 * 1) * VECTOR
+    assert ledger.bytes_up == 6 * (1 + 2 * 3) * VECTOR
+    assert ledger.bytes_wasted == 0
     spent = np.unique(curves["bytes"] // (6 * VECTOR)).tolist()
     assert spent == [0, 1, 3, 7]  # the first download, the prelude's two vectors, the first uploads with the second download
 
@@ -170,7 +170,7 @@ def played(
     while not chunk.done:
         chunk = scheduler.next(size)
         ledger.add(chunk, scheduler)
-    return ledger, ledger.summary(scheduler, LOPSIDED, 1)
+    return ledger, ledger.totals(scheduler, LOPSIDED, 1).as_dict()
 
 
 def test_a_run_bills_a_stream_by_direction() -> None:
@@ -178,12 +178,12 @@ def test_a_run_bills_a_stream_by_direction() -> None:
     quiet = ("network={}", "budget.seconds=3")
     plain, lopsided = (run(cls(concurrency=5, buffer_size=4), *quiet) for cls in (FedBuff, LopsidedStream))
     for name in ("inputs", "plan", "model"):
-        assert plain.meta["digests"][name] == lopsided.meta["digests"][name], name
-    a, b = plain.meta["ledger"], lopsided.meta["ledger"]
-    assert a["bytes_down"] == b["bytes_down"]
-    assert 3 * a["bytes_up"] == b["bytes_up"] > 0
-    assert b["bytes_wasted"] - a["bytes_wasted"] == 2 * (a["bytes_up"] - a["jobs_consumed"] * VECTOR) > 0
-    assert lopsided.curves["bytes"][-1] == b["bytes_down"] + b["bytes_up"]
+        assert plain.digests.as_dict()[name] == lopsided.digests.as_dict()[name], name
+    a, b = plain.ledger, lopsided.ledger
+    assert a.bytes_down == b.bytes_down
+    assert 3 * a.bytes_up == b.bytes_up > 0
+    assert b.bytes_wasted - a.bytes_wasted == 2 * (a.bytes_up - a.jobs_consumed * VECTOR) > 0
+    assert lopsided.curves["bytes"][-1] == b.bytes_down + b.bytes_up
 
 
 def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
@@ -193,11 +193,11 @@ def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
 
 def test_workers_waves_and_resuming_change_no_digest(tmp_path: Path) -> None:
     wanted = run(Lopsided(), "budget.seconds=15")
-    assert run(Lopsided(), "budget.seconds=15", workers=2, wave_size=1).meta["digests"] == wanted.meta["digests"]
+    assert run(Lopsided(), "budget.seconds=15", workers=2, wave_size=1).digests == wanted.digests
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         run(Lopsided(), "budget.seconds=15", store=store, progress=interrupt)
     again = run(Lopsided(), "budget.seconds=15", store=store, resume=True)
-    assert again.meta["digests"] == wanted.meta["digests"]
-    assert again.meta["ledger"] == wanted.meta["ledger"]
+    assert again.digests == wanted.digests
+    assert again.ledger == wanted.ledger
     assert np.array_equal(again.curves["bytes"], wanted.curves["bytes"])

@@ -29,9 +29,9 @@ overrides = [f"clients={clients}", "partition={kind: overlapping, examples_per_c
 begin = time.process_time()
 record = Run(RunSpec(load("digits-demo", overrides), registry.algorithm(f"{algorithm}[cohort_size=1000]"), 0)).record()
 seconds = time.process_time() - begin
-facts = record.meta["ledger"]
+facts = record.ledger.as_dict()
 print(json.dumps({"seconds": seconds, "mb": peak_memory_mb(), "jobs": facts["jobs_consumed"],
-                  "accuracy": record.meta["final"]["test_accuracy"]}))
+                  "accuracy": record.final.test_accuracy}))
 """
 
 

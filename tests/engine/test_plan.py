@@ -51,7 +51,7 @@ LOSSES = "availability={kind: periodic, period_seconds: 3, on_fraction: 0.6}", "
 def test_a_plan_counts_as_the_ledger_of_its_run_does(algorithm: str, overrides: tuple[str, ...]) -> None:
     """Every name that both have, also where clients leave and jobs drop out."""
     given = spec(algorithm, *overrides)
-    summary, ledger = plan(given).as_dict(), Run(given).record().meta["ledger"]
+    summary, ledger = plan(given).as_dict(), Run(given).record().ledger.as_dict()
     common = set(summary) & set(ledger)
     assert {"jobs", "jobs_consumed", "jobs_left", "jobs_dropped_out", "jobs_late", "updates", "steps_wasted"} <= common
     assert {name: summary[name] for name in common} == {name: ledger[name] for name in common}

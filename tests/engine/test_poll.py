@@ -76,9 +76,9 @@ def test_a_time_without_mean_needs_a_period() -> None:
 
 @pytest.mark.parametrize("name", ["favano", "quafl"])
 def test_a_run_from_end_to_end(name: str) -> None:
-    record = Run(spec(name, "budget={updates: 12, seconds: 40}")).record().meta
-    assert record["outcome"]["state"] == "finished"
-    assert record["ledger"]["updates"] == 12
-    assert record["ledger"]["jobs"] >= 120
-    assert record["final"]["test_accuracy"] > 0.12
-    assert plan(spec(name, "budget={updates: 12, seconds: 40}")).plan_digest == record["digests"]["plan"]
+    record = Run(spec(name, "budget={updates: 12, seconds: 40}")).record()
+    assert record.state == "finished"
+    assert record.ledger.updates == 12
+    assert record.ledger.jobs >= 120
+    assert record.final.test_accuracy > 0.12
+    assert plan(spec(name, "budget={updates: 12, seconds: 40}")).plan_digest == record.digests.plan

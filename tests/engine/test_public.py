@@ -134,22 +134,22 @@ def test_a_scenario_without_public_data_says_how_to_get_some() -> None:
 def test_workers_waves_and_replay_change_no_digest(options: str) -> None:
     selector = f"fedecho[buffer_size=2,concurrency=5,distill_lr=0.001{options}]"
     wanted = run(selector)
-    assert run(selector, workers=2, wave_size=1).meta["digests"] == wanted.meta["digests"]
-    assert run("fedbuff[buffer_size=2,concurrency=5]").meta["digests"]["inputs"] == wanted.meta["digests"]["inputs"]
-    assert verify(wanted)["verdict"] == "identical"
+    assert run(selector, workers=2, wave_size=1).digests == wanted.digests
+    assert run("fedbuff[buffer_size=2,concurrency=5]").digests.inputs == wanted.digests.inputs
+    assert verify(wanted).verdict == "identical"
 
 
 def test_without_steps_a_run_is_fedbuff_bit_for_bit() -> None:
     a, b = (run(s) for s in ("fedecho[buffer_size=2,concurrency=5,distill_steps=0]", "fedbuff[buffer_size=2,concurrency=5]"))
     for name in ("inputs", "plan", "model"):  # the ledger knows of the logits that FedEcho keeps
-        assert a.meta["digests"][name] == b.meta["digests"][name], name
+        assert a.digests.as_dict()[name] == b.digests.as_dict()[name], name
     assert a.curves["test_loss"].tobytes() == b.curves["test_loss"].tobytes()
 
 
 def test_distillation_helps_where_classes_are_split_and_clients_late() -> None:
     setting = ["task.model=mlp", "clients=10", "budget.seconds=10", "local.steps=10", "public.size=200"]
     plain, distilled = (
-        run(f"fedecho[buffer_size=3,concurrency=6,distill_lr=0.001,distill_steps={q}]", *setting).meta["final"]["test_accuracy"]
+        run(f"fedecho[buffer_size=3,concurrency=6,distill_lr=0.001,distill_steps={q}]", *setting).final.test_accuracy
         for q in (0, 4)
     )
     assert distilled > plain + 0.1
@@ -158,7 +158,7 @@ def test_distillation_helps_where_classes_are_split_and_clients_late() -> None:
 def test_a_diverging_run_is_recorded(tmp_path: Path) -> None:
     record = run("fedecho[buffer_size=2,concurrency=5,local_lr=3e38]", store=Store(tmp_path))
     assert record.state == "diverged"
-    assert verify(record)["verdict"] == "identical"
+    assert verify(record).verdict == "identical"
 
 
 def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
@@ -188,26 +188,26 @@ def test_interrupted_and_resumed(options: str, tmp_path: Path) -> None:
     assert execution.state.Z.kind == ("probabilities" if options else "logits")
     assert execution.server_seconds > 0
     assert min(execution.messages) < 4
-    assert again.record().meta["digests"] == run(selector).meta["digests"]
+    assert again.record().digests == run(selector).digests
 
 
 def test_what_the_server_keeps_is_in_the_record() -> None:
     """Softmax on digits has 650 parameters; 130 public rows of 10 classes; x, m and v."""
     record = run("fedecho[buffer_size=2,concurrency=5]", "budget.seconds=12")
-    ledger, provenance = record.meta["ledger"], record.meta["provenance"]
-    assert ledger["server_state_bytes"] == 3 * 650 * 4
-    assert ledger["public_logits_bytes"] == 8 * 130 * 10 * 4
-    assert 1 < ledger["messages_peak"] <= 5
-    assert ledger["checkpoint_bytes_peak"] == ledger["messages_peak"] * 650 * 4
-    assert ledger["server_vectors"] == 3 + ledger["messages_peak"]
-    assert provenance["server_seconds_per_update"] == pytest.approx(provenance["server_seconds"] / ledger["updates"])
-    assert 0 < provenance["server_seconds"] < provenance["wall_seconds"] * 2
-    sgd = run("fedecho[buffer_size=2,concurrency=5,distill_optimizer=sgd]").meta["ledger"]
-    assert sgd["server_state_bytes"] == 650 * 4
-    plain = run("fedbuff[buffer_size=2,concurrency=5]").meta["ledger"]
-    assert [plain[name] for name in ("server_vectors", "public_logits_bytes", "checkpoint_bytes_peak")] == [1, 0, 0]
+    ledger, provenance = record.ledger, record.provenance
+    assert ledger.server_state_bytes == 3 * 650 * 4
+    assert ledger.public_logits_bytes == 8 * 130 * 10 * 4
+    assert 1 < ledger.messages_peak <= 5
+    assert ledger.checkpoint_bytes_peak == ledger.messages_peak * 650 * 4
+    assert ledger.server_vectors == 3 + ledger.messages_peak
+    assert provenance.server_seconds_per_update == pytest.approx(provenance.server_seconds / ledger.updates)
+    assert 0 < provenance.server_seconds < provenance.wall_seconds * 2
+    sgd = run("fedecho[buffer_size=2,concurrency=5,distill_optimizer=sgd]").ledger
+    assert sgd.server_state_bytes == 650 * 4
+    plain = run("fedbuff[buffer_size=2,concurrency=5]").ledger
+    assert [getattr(plain, name) for name in ("server_vectors", "public_logits_bytes", "checkpoint_bytes_peak")] == [1, 0, 0]
 
 
 def test_logits_cost_no_virtual_time() -> None:
-    a, b = (run(f"{name}[buffer_size=2,concurrency=5]").meta["ledger"] for name in ("fedecho", "fedbuff"))
-    assert (a["end_seconds"], a["bytes_up"], a["updates"]) == (b["end_seconds"], b["bytes_up"], b["updates"])
+    a, b = (run(f"{name}[buffer_size=2,concurrency=5]").ledger for name in ("fedecho", "fedbuff"))
+    assert (a.end_seconds, a.bytes_up, a.updates) == (b.end_seconds, b.bytes_up, b.updates)

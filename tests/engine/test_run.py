@@ -25,6 +25,7 @@ from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.scenarios.system import slowdowns
+from tests.conftest import altered
 
 FIXED = "network={download_megabit_per_second: 100, upload_megabit_per_second: 100, message: fixed, message_megabytes: 0.25}"
 SMALL = ["clients=6", "budget.seconds=6", "local.steps=3", "task.model=softmax", FIXED]
@@ -40,7 +41,7 @@ def run(selector: str, *overrides: str, **options: Any) -> Record:
 
 
 def digests(record: Record) -> dict[str, str]:
-    found: dict[str, str] = record.meta["digests"]
+    found: dict[str, str] = record.digests.as_dict()
     return found
 
 
@@ -69,27 +70,27 @@ def test_fedbuff_with_everybody_is_fedavg_bit_for_bit() -> None:
 
 def test_a_record_and_its_curves() -> None:
     record = run("fedavg[cohort_size=2]")
-    assert record.meta["outcome"] == {"state": "finished", "ended_by": "time", "message": ""}
+    assert record.outcome.as_dict() == {"state": "finished", "ended_by": "time", "message": ""}
     assert record.curves["seconds"].tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert (np.diff(record.curves["version"]) >= 0).all()
     assert record.curves["version"][0] == 0
     assert (np.diff(record.curves["steps"]) >= 0).all()
-    assert record.curves["test_accuracy"][-1] == np.float32(record.meta["final"]["test_accuracy"])
-    assert record.curves["version"][-1] == record.meta["ledger"]["updates"]
-    final = record.meta["final"]
-    assert 0 <= final["client_accuracy_worst_decile"] <= final["client_accuracy_mean"] <= 1
-    (hit,) = record.meta["time_to_target"]
-    assert hit["censored_at"] == 6
+    assert record.curves["test_accuracy"][-1] == np.float32(record.final.test_accuracy)
+    assert record.curves["version"][-1] == record.ledger.updates
+    final = record.final
+    assert 0 <= final.client_accuracy_worst_decile <= final.client_accuracy_mean <= 1
+    (hit,) = record.time_to_target
+    assert hit.censored_at == 6
 
 
 def test_a_record_says_how_many_workers_it_took() -> None:
-    assert run("fedavg[cohort_size=2]", "budget.updates=1", workers=2).meta["provenance"]["workers"] == 2
+    assert run("fedavg[cohort_size=2]", "budget.updates=1", workers=2).provenance.workers == 2
 
 
 def test_the_worst_decile_is_a_tenth_of_the_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of twenty clients the two with the lowest accuracies, 0 and 0.05, wherever they stand."""
     monkeypatch.setattr(Evaluator, "per_client", lambda self, x, buffers: np.arange(20)[::-1] / 20)
-    final = run("fedavg[cohort_size=2]", "clients=20", "budget.updates=1").meta["final"]
+    final = run("fedavg[cohort_size=2]", "clients=20", "budget.updates=1").final.as_dict()
     assert final["client_accuracy_mean"] == pytest.approx(0.475)
     assert final["client_accuracy_worst_decile"] == pytest.approx(0.025)
 
@@ -97,28 +98,28 @@ def test_the_worst_decile_is_a_tenth_of_the_clients(monkeypatch: pytest.MonkeyPa
 def test_a_missed_target_is_censored_where_the_plan_ended() -> None:
     """The cap on updates ends the run long before its budget of 6 s."""
     record = run("fedavg[cohort_size=2]", "budget.updates=1", "targets=[{value: 0.999}]")
-    (miss,) = record.meta["time_to_target"]
-    assert miss["seconds"] is None
-    assert miss["censored_at"] == record.meta["ledger"]["end_seconds"] < 2
+    (miss,) = record.time_to_target
+    assert miss.seconds is None
+    assert miss.censored_at == record.ledger.end_seconds < 2
 
 
 def test_rounds_ledger_in_closed_form() -> None:
     """All six clients, 1 s of computing and 20 ms each way: rounds of 1.04 s, five of which fit
     into 6 s, the sixth under way."""
     record = run("fedavg[sampling=all]", *EQUAL)
-    ledger, vector = record.meta["ledger"], 4 * 650
-    assert ledger["updates"] == 5
-    assert ledger["bytes_down"] == 6 * 6 * vector
-    assert ledger["bytes_up"] == 6 * 5 * vector
-    assert ledger["bytes_wasted"] == 6 * vector
-    assert ledger["busy_seconds"] == pytest.approx(6 * (5 * 1.0 + (6 - 5 * 1.04 - 0.02)))
-    assert ledger["busy_fraction"] == pytest.approx(ledger["busy_seconds"] / 36)
-    assert (ledger["trained_steps"], ledger["avoided_steps"]) == (6 * 5 * 3, 6 * 3)
-    assert ledger["staleness_histogram"] == [30]
-    assert (ledger["participation_min"], ledger["participation_max"], ledger["participation_gini"]) == (5, 5, pytest.approx(0))
+    ledger, vector = record.ledger, 4 * 650
+    assert ledger.updates == 5
+    assert ledger.bytes_down == 6 * 6 * vector
+    assert ledger.bytes_up == 6 * 5 * vector
+    assert ledger.bytes_wasted == 6 * vector
+    assert ledger.busy_seconds == pytest.approx(6 * (5 * 1.0 + (6 - 5 * 1.04 - 0.02)))
+    assert ledger.busy_fraction == pytest.approx(ledger.busy_seconds / 36)
+    assert (ledger.trained_steps, ledger.avoided_steps) == (6 * 5 * 3, 6 * 3)
+    assert ledger.staleness_histogram == (30,)
+    assert (ledger.participation_min, ledger.participation_max, ledger.participation_gini) == (5, 5, pytest.approx(0))
     assert record.curves["steps"].tolist() == [0, 0, 18, 36, 54, 72, 90]
     assert record.curves["bytes"][0] == 6 * vector
-    assert record.curves["bytes"][-1] == ledger["bytes_down"] + ledger["bytes_up"]
+    assert record.curves["bytes"][-1] == ledger.bytes_down + ledger.bytes_up
 
 
 def test_scaffold_sends_twice_as_much_and_pays_for_its_first_gradient() -> None:
@@ -126,9 +127,9 @@ def test_scaffold_sends_twice_as_much_and_pays_for_its_first_gradient() -> None:
     plain = run("scaffold[sampling=all]", *EQUAL[:-2], "partition={kind: iid}", network)
     record = run("scaffold[sampling=all,init_control=grad]", *EQUAL[:-2], "partition={kind: iid}", network)
     vector = 4 * 650
-    assert plain.meta["ledger"]["bytes_down"] == plain.meta["ledger"]["jobs"] * 2 * vector
-    assert record.meta["ledger"]["bytes_down"] == (record.meta["ledger"]["jobs"] * 2 + 6) * vector
-    assert record.meta["ledger"]["updates"] < plain.meta["ledger"]["updates"]
+    assert plain.ledger.bytes_down == plain.ledger.jobs * 2 * vector
+    assert record.ledger.bytes_down == (record.ledger.jobs * 2 + 6) * vector
+    assert record.ledger.updates < plain.ledger.updates
 
 
 def test_fedlin_pays_for_a_full_gradient_every_round() -> None:
@@ -140,19 +141,19 @@ def test_fedlin_pays_for_a_full_gradient_every_round() -> None:
     assert exact.timing().download.a == pytest.approx(plain.timing().download.a + seconds)
     assert exact.timing().start_seconds == 0
     two = ("budget.updates=2", "budget.seconds=99")
-    ledger = run("fedlin", *two).meta["ledger"]
-    assert (ledger["updates"], ledger["bytes_up"], ledger["bytes_down"]) == (2, 2 * 6 * 2 * 2600, 2 * 6 * 2 * 2600)
+    ledger = run("fedlin", *two).ledger
+    assert (ledger.updates, ledger.bytes_up, ledger.bytes_down) == (2, 2 * 6 * 2 * 2600, 2 * 6 * 2 * 2600)
     slowest = 0.02 * np.max(slowdowns(exact.scenario.compute.slowdown, 6, 0))
-    plain_end = run("fedavg[sampling=all]", *two).meta["ledger"]["end_seconds"]
-    assert ledger["end_seconds"] == pytest.approx(plain_end + 2 * (seconds + 3 * slowest))  # and every step has a second gradient
+    plain_end = run("fedavg[sampling=all]", *two).ledger.end_seconds
+    assert ledger.end_seconds == pytest.approx(plain_end + 2 * (seconds + 3 * slowest))  # and every step has a second gradient
 
 
 def test_broadcast_pays_for_every_copy() -> None:
     record = run("defedavg_iid[cohort_size=3]", *EQUAL)
-    ledger, vector = record.meta["ledger"], 4 * 650
-    assert ledger["bytes_down"] == 6 * (ledger["updates"] + 1) * vector
-    assert record.curves["bytes"][-1] == ledger["bytes_down"] + ledger["bytes_up"]
-    assert ledger["bytes_wasted"] > 0
+    ledger, vector = record.ledger, 4 * 650
+    assert ledger.bytes_down == 6 * (ledger.updates + 1) * vector
+    assert record.curves["bytes"][-1] == ledger.bytes_down + ledger.bytes_up
+    assert ledger.bytes_wasted > 0
 
 
 def test_centralised_is_one_worker_with_everybodys_examples() -> None:
@@ -160,16 +161,16 @@ def test_centralised_is_one_worker_with_everybodys_examples() -> None:
     of the scenario as it is."""
     flaky = ("availability={kind: periodic, period_seconds: 2, on_fraction: 0.5}", "dropout=0.5", "rounds.deadline_seconds=0.1")
     record = run("centralised[local_lr=0.1]", *flaky, "budget.updates=50")
-    ledger = record.meta["ledger"]
-    assert (ledger["updates"], ledger["steps_done"], ledger["jobs_left"], ledger["jobs_dropped_out"]) == (50, 150, 0, 0)
-    assert ledger["end_seconds"] == pytest.approx(50 * 3 * 0.02)
-    assert ledger["bytes_down"] == ledger["bytes_up"] == 0
-    assert ledger["busy_fraction"] == pytest.approx(1)
-    assert record.meta["spec"]["scenario"]["clients"] == 6
-    assert record.meta["final"]["test_accuracy"] > 0.8
+    ledger = record.ledger
+    assert (ledger.updates, ledger.steps_done, ledger.jobs_left, ledger.jobs_dropped_out) == (50, 150, 0, 0)
+    assert ledger.end_seconds == pytest.approx(50 * 3 * 0.02)
+    assert ledger.bytes_down == ledger.bytes_up == 0
+    assert ledger.busy_fraction == pytest.approx(1)
+    assert record.spec.scenario.clients == 6
+    assert record.final.test_accuracy > 0.8
     setup = Setup(spec("centralised", *flaky))
     assert [len(rows) for rows in setup.shards] == [1442 - 142]  # all but the public ones
-    assert verify(record)["verdict"] == "identical"
+    assert verify(record).verdict == "identical"
 
 
 def test_memory_and_repeated_jobs_do_not_go_together() -> None:
@@ -180,22 +181,21 @@ def test_memory_and_repeated_jobs_do_not_go_together() -> None:
 def test_a_diverging_run_is_recorded_as_diverged(tmp_path: Path) -> None:
     record = Run(spec("fedavg[cohort_size=2,local_lr=3e38]"), Store(tmp_path)).record()
     assert record.state == "diverged"
-    assert record.meta["final"]["test_accuracy"] is None
-    assert record.meta["outcome"]["version"] == record.meta["final"]["version"]
-    assert record.meta["ledger"]["trained_steps"] == record.meta["final"]["version"] * 2 * 3
+    assert record.final.test_accuracy is None
+    assert record.outcome.version == record.final.version
+    assert record.ledger.trained_steps == record.final.version * 2 * 3
     (stored,) = list(Store(tmp_path))
-    assert stored.meta == record.meta
-    assert verify(stored)["verdict"] == "identical"
+    assert stored.as_dict() == record.as_dict()
+    assert verify(stored).verdict == "identical"
 
 
 def test_verify_tells_what_differs(tmp_path: Path) -> None:
     record = Run(spec("fedbuff[buffer_size=2]"), Store(tmp_path)).record()
-    assert verify(record)["verdict"] == "identical"
-    changed = {**record.meta, "digests": {**record.meta["digests"], "plan": "0", "model": "1"}}
-    result = verify(Record(changed, record.curves))
-    assert (result["verdict"], result["first_difference"]) == ("differs", "digests.plan")
+    assert verify(record).verdict == "identical"
+    result = verify(altered(record, {"digests.plan": "0" * 32, "digests.model": "1" * 32}))
+    assert (result.verdict, result.first_difference) == ("differs", "digests.plan")
     with pytest.raises(RecordError, match="its specification hashes to"):
-        verify(Record({**record.meta, "run_id": "beef"}, record.curves))
+        verify(altered(record, {"run_id": "beef" * 4}))
 
 
 LONG = ("budget.updates=6", "budget.seconds=60")
@@ -240,7 +240,7 @@ def test_resume_from_any_checkpoint_gives_the_same_digests(selector: str, tmp_pa
         assert len(store.unfinished()) == 1
         record = Run(spec(selector, *LONG), store, RunOptions(resume=True, workers=2)).record()
         assert digests(record) == digests(wanted)
-        assert record.meta["ledger"] == wanted.meta["ledger"]
+        assert record.ledger == wanted.ledger
         assert all(np.array_equal(record.curves[name], wanted.curves[name]) for name in wanted.curves)
         assert store.unfinished() == []
 

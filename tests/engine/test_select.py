@@ -48,7 +48,7 @@ DRAWN: list[float] = []
 
 
 def digests(one: RunSpec, **options: Any) -> dict[str, str]:
-    found: dict[str, str] = Run(one, options=RunOptions(**options)).record().meta["digests"]
+    found: dict[str, str] = Run(one, options=RunOptions(**options)).record().digests.as_dict()
     return found
 
 
@@ -57,18 +57,18 @@ def test_every_round_is_asked_about_once_with_the_state_as_it_is() -> None:
     DRAWN.clear()
     one = spec("dropout=0.3")
     record = Run(RunSpec(one.scenario, Watched(), 0)).record()
-    ledger = record.meta["ledger"]
+    ledger = record.ledger
     assert [entry[0] for entry in SEEN] == list(range(len(SEEN)))
-    assert len(SEEN) > ledger["updates"] == 12  # some rounds lost all
-    assert ledger["jobs"] == sum(len(chosen) for *_, chosen in SEEN)
-    assert ledger["jobs_dropped_out"] > 0
+    assert len(SEEN) > ledger.updates == 12  # some rounds lost all
+    assert ledger.jobs == sum(len(chosen) for *_, chosen in SEEN)
+    assert ledger.jobs_dropped_out > 0
     sums = [total for _, total, *_ in SEEN]
     assert sums[0] == 8e3
     assert len(set(sums)) == 12  # a new state after every update, none between
     assert all(set(chosen) <= set(available) for *_, available, chosen in SEEN)
     assert any(len(available) < 8 for *_, available, _ in SEEN)
     assert len(set(DRAWN)) == len(SEEN)  # every round has draws of its own
-    assert record.meta["digests"]["model"] == digests(spec("dropout=0.3"))["model"]
+    assert record.digests.model == digests(spec("dropout=0.3"))["model"]
 
 
 def test_it_is_the_model_that_selects() -> None:
@@ -94,8 +94,8 @@ def test_killed_and_resumed(killed_at: int, tmp_path: Path) -> None:
     assert len(store.unfinished()) == 1
     wanted = Run(spec()).record()
     resumed = Run(spec(), store, RunOptions(resume=True)).record()
-    assert resumed.meta["digests"] == wanted.meta["digests"]
-    assert resumed.meta["ledger"] == wanted.meta["ledger"]
+    assert resumed.digests == wanted.digests
+    assert resumed.ledger == wanted.ledger
     assert all(np.array_equal(resumed.curves[name], wanted.curves[name]) for name in wanted.curves)
 
 
@@ -110,7 +110,7 @@ def test_a_plan_alone_is_refused_and_says_why(tmp_path: Path) -> None:
 def test_a_diverged_run_ends_where_it_diverged() -> None:
     record = Run(spec(local_lr=3e38)).record()
     assert record.state == "diverged"
-    assert record.meta["ledger"]["updates"] == record.meta["outcome"]["version"] < 12
+    assert record.ledger.updates == record.outcome.version < 12
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,9 @@ from fedbench.engine.run import Run
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
-from fedbench.results.consistent import check_consistent, resolve
-from fedbench.results.record import SERVER_CURVE, SERVER_LEDGER, Record
+from fedbench.results.consistent import check_consistent
+from fedbench.results.record import SERVER_CURVE, Record
+from fedbench.results.sections import SERVER_LEDGER
 from fedbench.results.store import Store, read
 from fedbench.scenarios.load import load
 from fedbench.types import Info, ServerWork
@@ -64,21 +65,21 @@ class Looks(FedAvg):
 def test_what_fedecho_computes_is_in_plan_ledger_and_curves() -> None:
     """On 130 public examples: the logits of two arrivals, and a pass of distillation."""
     facts, record = plan_of(FEDECHO, *SMALL), Run(spec(FEDECHO, *SMALL)).record()
-    ledger, updates = record.meta["ledger"], facts.updates
+    ledger, updates = record.ledger, facts.updates
     assert (facts.server_forward_examples, facts.server_gradient_examples) == (260 * updates, 130 * updates)
-    assert (ledger["server_forward_examples"], ledger["server_gradient_examples"]) == (260 * updates, 130 * updates)
-    assert facts.public_logits_vectors == ledger["public_logits_vectors"] == 8 * 130 * 10 / 650
+    assert (ledger.server_forward_examples, ledger.server_gradient_examples) == (260 * updates, 130 * updates)
+    assert facts.public_logits_vectors == ledger.public_logits_vectors == 8 * 130 * 10 / 650
     assert record.curves[SERVER_CURVE].dtype == np.int64
     assert record.curves[SERVER_CURVE].tolist() == ((260 + 3 * 130) * record.curves["version"]).tolist()
     assert facts.server_seconds_per_update == 0
-    assert "server_busy_seconds" not in ledger
+    assert ledger.server_busy_seconds is None
 
 
 def test_who_computes_nothing_at_the_server_has_the_record_of_before() -> None:
     record, facts = Run(spec("fedbuff[buffer_size=2]", *SMALL)).record(), plan_of("fedbuff[buffer_size=2]", *SMALL)
-    assert not set(SERVER_LEDGER) & set(record.meta["ledger"])
+    assert not set(SERVER_LEDGER) & set(record.ledger.as_dict())
     assert SERVER_CURVE not in record.curves
-    assert "server" not in record.meta["digests"]
+    assert record.digests.server is None
     assert (facts.server_forward_examples, facts.server_gradient_examples, facts.public_logits_vectors) == (0, 0, 0)
     assert plan_of("fedbuff[buffer_size=2]", *SMALL, speed(1)).plan_digest == facts.plan_digest
 
@@ -95,10 +96,10 @@ def test_a_round_waits_for_the_server() -> None:
 def test_work_before_the_first_job_counts_when_that_job_starts() -> None:
     options = ("budget.seconds=1", "evaluation.every_seconds=0.05", speed(400))
     record = Run(spec(Looks(cohort_size=6), *QUIET, *options)).record()
-    curves, ledger = record.curves, record.meta["ledger"]
+    curves, ledger = record.curves, record.ledger
     assert curves[SERVER_CURVE].tolist() == np.where(curves["seconds"] >= 0.25, 300 + 600 * curves["version"], 0).tolist()
-    assert ledger["updates"] == 1
-    assert ledger["server_busy_seconds"] == pytest.approx(0.25 + 0.5)
+    assert ledger.updates == 1
+    assert ledger.server_busy_seconds == pytest.approx(0.25 + 0.5)
     begun = plan_of(Looks(cohort_size=6), *QUIET, "budget.seconds=0.2", speed(400))
     assert (begun.updates, begun.server_forward_examples) == (0, 0)
 
@@ -174,22 +175,22 @@ def test_a_record_with_a_slow_server_is_stored_and_verified(tmp_path: Path) -> N
     record = Run(spec(FEDECHO, *SMALL, speed(3000)), Store(tmp_path)).record()
     (folder,) = (file.parent for file in tmp_path.glob("*/*/*/record.json"))
     again = read(folder)
-    assert again.meta == record.meta
+    assert again.as_dict() == record.as_dict()
     assert again.curves[SERVER_CURVE].tolist() == record.curves[SERVER_CURVE].tolist()
-    assert verify(again)["verdict"] == "identical"
-    check_consistent(record, resolve(record.meta, "it"), "it")
+    assert verify(again).verdict == "identical"
+    check_consistent(record, "it")
 
 
 def from_before(record: Record) -> Record:
-    ledger = {name: value for name, value in record.meta["ledger"].items() if name not in SERVER_LEDGER}
-    digests = {name: value for name, value in record.meta["digests"].items() if name != "server"}
+    ledger = record.ledger.model_copy(update=dict.fromkeys(SERVER_LEDGER))
+    digests = record.digests.model_copy(update={"server": None})
     curves = {name: column for name, column in record.curves.items() if name != SERVER_CURVE}
-    return Record(record.meta | {"ledger": ledger, "digests": digests}, curves)
+    return record.model_copy(update={"ledger": ledger, "digests": digests, "curves": curves})
 
 
 def test_a_record_from_before_the_work_was_counted_is_still_identical() -> None:
     record = Run(spec(FEDECHO, *SMALL)).record()
     old = from_before(record)
-    check_consistent(old, resolve(old.meta, "it"), "it")
+    check_consistent(old, "it")
     found = verify(old)
-    assert (found["verdict"], found["differences"]) == ("identical", [])
+    assert (found.verdict, found.differences) == ("identical", ())

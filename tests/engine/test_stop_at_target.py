@@ -25,6 +25,7 @@ from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store, read
 from fedbench.scenarios.load import load
+from tests.conftest import alter
 
 from .largest_updates import LargestUpdates
 
@@ -50,14 +51,14 @@ def run(algorithm: Any, *overrides: str, scenario: str = "digits-demo", **option
 
 def _of_parts(record: Record) -> dict[str, str]:
     """All digests but that over everything, the reason of the end included."""
-    return {name: digest for name, digest in record.meta["digests"].items() if name != "result"}
+    return {name: digest for name, digest in record.digests.as_dict().items() if name != "result"}
 
 
 def assert_same(a: Record, b: Record) -> None:
     assert _of_parts(a) == _of_parts(b)
-    assert a.meta["ledger"] == b.meta["ledger"]
-    assert a.meta["final"] == b.meta["final"]
-    assert a.meta["outcome"] == b.meta["outcome"]
+    assert a.ledger == b.ledger
+    assert a.final == b.final
+    assert a.outcome == b.outcome
     assert all(np.array_equal(a.curves[name], b.curves[name]) for name in a.curves)
 
 
@@ -65,19 +66,19 @@ def assert_same(a: Record, b: Record) -> None:
 @pytest.mark.parametrize("scenario", ["digits-demo", "digits-flaky"])
 def test_it_is_the_run_of_a_budget_that_ends_there(algorithm: Any, scenario: str) -> None:
     record = run(algorithm, STOP, scenario=scenario)
-    assert record.meta["outcome"] == {"state": "finished", "ended_by": "target", "message": ""}
-    end = record.meta["final"]["seconds"]
+    assert record.outcome.as_dict() == {"state": "finished", "ended_by": "target", "message": ""}
+    end = record.final.seconds
     accuracy = record.curves["test_accuracy"]
     assert 0 < end < 30
-    assert record.curves["seconds"][-1] == end == record.meta["ledger"]["end_seconds"]
+    assert record.curves["seconds"][-1] == end == record.ledger.end_seconds
     assert accuracy[-1] >= np.float32(0.7)
     assert (accuracy[:-1] < np.float32(0.7)).all()
-    assert record.meta["time_to_target"][0]["seconds"] == end
+    assert record.time_to_target[0].seconds == end
     short = run(algorithm, f"budget.seconds={end:g}", scenario=scenario)
-    short.meta["outcome"]["ended_by"] = "target"
+    alter(short, "outcome.ended_by", "target")
     assert_same(record, short)
     if isinstance(algorithm, str):
-        assert verify(record)["verdict"] == "identical"
+        assert verify(record).verdict == "identical"
     whole = run(algorithm, scenario=scenario)
     assert len(whole.curves["seconds"]) == 31
     for name, column in record.curves.items():
@@ -97,12 +98,10 @@ def test_chunks_waves_and_workers_change_nothing(algorithm: Any, monkeypatch: py
 
 def test_all_targets_have_to_be_reached() -> None:
     """Each by then, not all at the end; and one that nobody reaches lets the budget end the run."""
-    ends = [
-        run("fedavg[cohort_size=2]", STOP, f"targets=[{t}]").meta["final"]["seconds"] for t in ("{value: 0.6}", "{value: 0.7}")
-    ]
-    assert ends[0] < ends[1] == run("fedavg[cohort_size=2]", STOP).meta["final"]["seconds"]
+    ends = [run("fedavg[cohort_size=2]", STOP, f"targets=[{t}]").final.seconds for t in ("{value: 0.6}", "{value: 0.7}")]
+    assert ends[0] < ends[1] == run("fedavg[cohort_size=2]", STOP).final.seconds
     never = run("fedavg[cohort_size=2]", STOP, "targets=[{value: 0.6}, {value: 1}]", "budget.seconds=10")
-    assert (never.meta["outcome"]["ended_by"], never.meta["final"]["seconds"]) == ("time", 10)
+    assert (never.outcome.ended_by, never.final.seconds) == ("time", 10)
 
 
 def test_the_last_version_may_reach_it_after_the_last_update() -> None:
@@ -113,11 +112,11 @@ def test_the_last_version_may_reach_it_after_the_last_update() -> None:
     )
     once = run("fedavg[cohort_size=6,local_lr=1]", STOP, "targets=[{value: 0.3}]", "local.steps=40", "evaluation.every_seconds=0.25",
                "budget.updates=1")  # fmt: skip
-    assert record.meta["final"]["version"] == once.meta["final"]["version"] == 1
-    assert once.meta["outcome"]["ended_by"] == "updates"  # a plan ends with its last update, and the grid with the plan
+    assert record.final.version == once.final.version == 1
+    assert once.outcome.ended_by == "updates"  # a plan ends with its last update, and the grid with the plan
     start = run("fedavg[cohort_size=2]", STOP, "targets=[{value: 0.01}]")
-    assert (start.meta["final"]["seconds"], start.meta["final"]["version"]) == (0, 0)
-    assert start.meta["ledger"]["updates"] == start.meta["ledger"]["trained_steps"] == 0
+    assert (start.final.seconds, start.final.version) == (0, 0)
+    assert start.ledger.updates == start.ledger.trained_steps == 0
 
 
 def test_without_a_target_there_is_nothing_to_stop_at() -> None:
@@ -134,21 +133,21 @@ def test_it_ends_where_the_highest_target_was_held(algorithm: str, hold_points: 
     met = record.curves["test_accuracy"] >= np.float32(0.7)
     windows = [bool(met[max(0, i - hold_points + 1) : i + 1].all()) and i + 1 >= hold_points for i in range(len(met))]
     assert windows.index(True) == len(met) - 1
-    assert record.meta["outcome"] == {"state": "finished", "ended_by": "target", "message": ""}
-    assert [t["seconds"] for t in record.meta["time_to_target"]] == [t["seconds"] for t in first.meta["time_to_target"]]
-    assert record.meta["time_to_target"][0]["seconds"] < record.meta["final"]["seconds"]
+    assert record.outcome.as_dict() == {"state": "finished", "ended_by": "target", "message": ""}
+    assert [t.seconds for t in record.time_to_target] == [t.seconds for t in first.time_to_target]
+    assert record.time_to_target[0].seconds < record.final.seconds
     assert record.run_id != first.run_id
-    short = run(algorithm, *RAGGED[1:], f"budget.seconds={record.meta['final']['seconds']:g}")
-    short.meta["outcome"]["ended_by"] = "target"
+    short = run(algorithm, *RAGGED[1:], f"budget.seconds={record.final.seconds:g}")
+    alter(short, "outcome.ended_by", "target")
     assert_same(record, short)
     assert_same(read(Store(tmp_path).write(record)), record)
-    assert verify(record)["verdict"] == "identical"
+    assert verify(record).verdict == "identical"
 
 
 def test_a_target_that_is_never_held_lets_the_budget_end_the_run(tmp_path: Path) -> None:
     record = run("fedavg[cohort_size=2]", *RAGGED, "budget.hold_points=1000")
-    assert (record.meta["outcome"]["ended_by"], record.meta["final"]["seconds"]) == ("time", 30)
-    assert record.meta["time_to_target"][0]["seconds"] is not None
+    assert (record.outcome.ended_by, record.final.seconds) == ("time", 30)
+    assert record.time_to_target[0].seconds is not None
     assert read(Store(tmp_path).write(record)).run_id == record.run_id
 
 
@@ -156,7 +155,7 @@ def test_a_hold_of_one_point_is_none() -> None:
     """The same run to its id."""
     one, plain = (run("fedbuff[buffer_size=2]", *RAGGED, *more) for more in (["budget.hold_points=1"], []))
     assert one.run_id == plain.run_id
-    assert one.meta["digests"] == plain.meta["digests"]
+    assert one.digests == plain.digests
 
 
 def test_a_hold_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
@@ -180,7 +179,7 @@ def test_a_hold_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("algorithm", ["fedbuff[buffer_size=2]", "scaffold[cohort_size=2]"])
 def test_interrupted_anywhere_and_resumed(algorithm: str, tmp_path: Path) -> None:
     wanted = run(algorithm, STOP)
-    versions = wanted.meta["final"]["version"]
+    versions = wanted.final.version
     for stop_at in sorted({1, versions // 2, versions - 1, versions}):
 
         def progress(version: int, seconds: float, accuracy: float | None, stop_at: int = stop_at) -> None:
@@ -226,5 +225,5 @@ def test_killed_half_way_and_resumed(hold_points: int, tmp_path: Path) -> None:
     assert list(store) == []
     one = RunSpec(load("digits-demo", overrides), registry.algorithm(selector), 0)
     resumed = Run(one, store, RunOptions(resume=True)).record()
-    assert resumed.meta["outcome"]["ended_by"] == "target"
+    assert resumed.outcome.ended_by == "target"
     assert_same(resumed, Run(one).record())

@@ -76,10 +76,10 @@ def record(given: RunSpec, **options: Any) -> Record:
 @pytest.mark.parametrize("algorithm", [FEDBUFF, FEDECHO])
 def test_workers_and_waves_change_no_bit(algorithm: str) -> None:
     given = spec(algorithm)
-    first = record(given).meta["digests"]
+    first = record(given).digests
     for options in ({"workers": 2}, {"wave_size": 1}, {"workers": 2, "wave_size": 3}, {"wave_bytes": 1}):
-        assert record(given, **options).meta["digests"] == first, options
-    assert record(spec(algorithm, seed=1)).meta["digests"]["model"] != first["model"]
+        assert record(given, **options).digests == first, options
+    assert record(spec(algorithm, seed=1)).digests.model != first.model
 
 
 @pytest.mark.parametrize("model", ["encoder_full", "encoder_head", "encoder_lora2"])
@@ -87,7 +87,7 @@ def test_verify_says_identical(model: str) -> None:
     """Also after the task was loaded again, as in another process."""
     found = record(spec(FEDECHO, model, PAIRS))
     load_task.cache_clear()
-    assert verify(found, RunOptions(workers=2))["verdict"] == "identical"
+    assert verify(found, RunOptions(workers=2)).verdict == "identical"
 
 
 KILLED = """
@@ -123,19 +123,19 @@ def test_a_killed_run_goes_on_to_the_same_digests(tmp_path: Path) -> None:
     given = RunSpec(load(file), registry.algorithm(FEDECHO), 0)
     assert Store(store).partial(given.scenario.name, "fedecho", given.run_id).joinpath("checkpoint.bin").exists()
     options = RunOptions(resume=True, workers=2, wave_size=1)
-    assert Run(given, Store(store), options).record().meta["digests"] == record(given).meta["digests"]
+    assert Run(given, Store(store), options).record().digests == record(given).digests
 
 
 def test_files_are_in_the_record_and_in_its_inputs(root: Path) -> None:
     """A frozen weight is in no flat vector, and a result depends on it."""
     given = spec()
-    first = record(given).meta
+    first = record(given).as_dict()
     assert {name.partition("/")[0] for name in first["provenance"]["files"]} == {"encoder", "data"}
     weights = tensors()
     weights["encoder.layer.0.output.dense.bias"][0] += 1
     write_encoder(root / "encoders" / "tiny", weights)
     load_task.cache_clear()
-    again = record(given).meta
+    again = record(given).as_dict()
     changed = {name for name, value in first["provenance"]["files"].items() if again["provenance"]["files"][name] != value}
     assert changed == {"encoder/model.safetensors"}
     assert again["digests"]["inputs"] != first["digests"]["inputs"]
@@ -226,22 +226,17 @@ def test_public_texts_of_another_task(root: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_only_trained_parameters_are_sent_and_kept() -> None:
     """2 layers x 2 matrices x (2 x 16 + 16 x 2) + 34 = 290 float32 numbers."""
-    found = record(spec()).meta["ledger"]
+    found = record(spec()).ledger
     assert Setup(spec()).payload_bytes == 4 * 290
-    assert found["bytes_up"] % (4 * 290) == 0
-    assert found["bytes_up"] < 4 * 290 * 30
-    full = record(spec(model="encoder_full")).meta["ledger"]
-    assert (
-        full["server_state_bytes"] == 4 * Setup(spec(model="encoder_full")).outline.model.dim > 15 * found["server_state_bytes"]
-    )
+    assert found.bytes_up % (4 * 290) == 0
+    assert found.bytes_up < 4 * 290 * 30
+    full = record(spec(model="encoder_full")).ledger
+    assert full.server_state_bytes == 4 * Setup(spec(model="encoder_full")).outline.model.dim > 15 * found.server_state_bytes
 
 
 def test_torch_trains_it_on_the_cpu() -> None:
     plain = spec("fedavg[cohort_size=2]")
-    assert (
-        record(plain).meta["provenance"]["trainer_reason"]
-        == "model encoder_lora2: it is a pretrained encoder, which has no layers here"
-    )
+    assert record(plain).provenance.trainer_reason == "model encoder_lora2: it is a pretrained encoder, which has no layers here"
     with pytest.raises(UsageError, match=r"trainer native: model encoder_lora2: it is a pretrained encoder"):
         record(plain, trainer="native")
 

@@ -144,11 +144,11 @@ def test_a_record_holds_the_sum_and_runs_again_from_it(tmp_path: Path, monkeypat
     monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path / "data"))
     given = spec("fedbuff", network("{folder: network/t}"))
     record = Run(given, Store(tmp_path / "runs"), RunOptions()).record()
-    trace = record.meta["spec"]["scenario"]["network"]["trace"]
-    assert trace["folder"] == "network/t"
-    assert trace["sha256"] == given.scenario.network.links[""].sha256
-    assert verify(record)["verdict"] == "identical"
-    again = RunSpec.from_dict(record.meta["spec"])
+    trace = record.spec.scenario.network.trace
+    assert trace.folder == "network/t"
+    assert trace.sha256 == given.scenario.network.links[""].sha256
+    assert verify(record).verdict == "identical"
+    again = RunSpec.of(record.spec)
     assert again.run_id == given.run_id
     monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
     with pytest.raises(MissingDataError, match=r"network.trace.folder network/t: not on this machine"):

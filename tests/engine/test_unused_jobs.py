@@ -27,7 +27,7 @@ def ledger_of(timing: Timing, dispatch: Dispatch, size: int = 1 << 20) -> tuple[
     while not chunk.done:
         chunk = scheduler.next(size)
         ledger.add(chunk, scheduler)
-    return ledger, ledger.summary(scheduler, Traffic(), 1)
+    return ledger, ledger.totals(scheduler, Traffic(), 1).as_dict()
 
 
 def table(*rows: tuple[tuple[float, float], ...], **options: Any) -> Availability:

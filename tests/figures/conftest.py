@@ -11,6 +11,7 @@ from fedbench.analysis.board import Board, board
 from fedbench.figures.style import Drawn, write
 from fedbench.results.record import Record
 from tests.analysis.runs_made_up import row
+from tests.conftest import alter
 
 SEEDS = 5
 
@@ -19,10 +20,11 @@ def runs(selector: str, second: float | None, scenario: str = "calm", state: str
     """Five seeds that hold the target from about a second on, or never."""
     found = row(selector, second, seeds=SEEDS, scale=0.8, state=state, scenario=scenario, scenario_hash=scenario)
     for seed, one in enumerate(found):
-        one.meta["ledger"] |= {
+        ledger = {
             "staleness_histogram": [6, 3, 1], "staleness_mean": 0.5, "staleness_max": 2, "jobs_consumed": 10,
             "participation_min": 0, "participation_max": 1 + seed, "participation_gini": 0.25,
         }  # fmt: skip
+        alter(one, "ledger", ledger)
     return found
 
 

@@ -24,7 +24,7 @@ from fedbench.figures.sensitivity import draw_sensitivity
 from fedbench.figures.style import Drawn
 from fedbench.figures.timeline import draw_timelines
 from fedbench.results.record import Record
-from tests.conftest import TARGET
+from tests.conftest import TARGET, alter
 from tests.figures.conftest import content, runs
 
 pytestmark = pytest.mark.extra("plot")
@@ -108,7 +108,7 @@ def test_staleness(rows: Rows, written: Written) -> None:
     assert ">mean 0.5 ± 0, most 2<" in svg
     assert "Hatched" not in draw_staleness(staleness(rows), 85).caption
     for run in rows["fast"]:
-        run.meta["ledger"] |= {"jobs_consumed": 20, "staleness_max": 500}
+        alter(run, "ledger", {"jobs_consumed": 20, "staleness_max": 500})
     assert "Hatched" in draw_staleness(staleness(rows), 85).caption
     with pytest.raises(UsageError, match="expected 1 to 8 rows, got 9"):
         draw_staleness(staleness(rows) * 3, 85)

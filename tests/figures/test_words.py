@@ -56,11 +56,11 @@ def _rows() -> dict[str, list[Record]]:
 
 @functools.cache
 def _board() -> Board:
-    return board({**_rows(), "one more": runs("one more", 3)})
+    return board({**_rows(), "one_more": runs("one_more", 3)})
 
 
 KINDS: dict[str, Callable[[float], Drawn]] = {
-    "curves": lambda width: draw_curves(learning_curves({**_rows(), "one more": runs("one more", 3)}), list(_rows()), width),
+    "curves": lambda width: draw_curves(learning_curves({**_rows(), "one_more": runs("one_more", 3)}), list(_rows()), width),
     "profiles": lambda width: draw_profiles(solved_profiles({POINT: _board()}, None), list(_rows()), width),
     "heat with numbers": lambda width: draw_heat(heat({POINT: _board()}), width),
     "heat without": lambda width: draw_heat(heat({f"{POINT} {i}": _board() for i in range(13)}), width),

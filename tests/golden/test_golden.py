@@ -53,10 +53,10 @@ def short_run() -> dict[str, Any]:
     record = Run(spec).record()
     return {
         "run_id": spec.run_id,
-        "inputs": record.meta["digests"]["inputs"],
-        "plan": record.meta["digests"]["plan"],
+        "inputs": record.digests.inputs,
+        "plan": record.digests.plan,
         "plan_alone": plan(spec).plan_digest,
-        "updates": record.meta["ledger"]["updates"],
+        "updates": record.ledger.updates,
         "test_accuracy": record.curves["test_accuracy"].tolist(),
         "train_loss": record.curves["train_loss"].tolist(),
     }

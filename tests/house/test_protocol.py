@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from fedbench import registry
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.proof import contract
+from fedbench.results.record import Record
 from fedbench.scenarios.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,9 +34,9 @@ def _selectors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return found
 
 
-def run(selector: str, *overrides: str) -> dict[str, Any]:
+def run(selector: str, *overrides: str) -> Record:
     (record,) = fb.run("digits-demo", selector, overrides=[*SMALL, *overrides])
-    return record.meta
+    return record
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -54,15 +54,15 @@ def test_they_are_four_in_100_lines() -> None:
 def test_without_momentum_it_is_fedavg(selectors: dict[str, str]) -> None:
     """Bit for bit; with it, it is not."""
     models = [
-        run(name)["digests"]["model"] for name in (f"{selectors['momentum']}[server_momentum=0]", "fedavg", selectors["momentum"])
+        run(name).digests.model for name in (f"{selectors['momentum']}[server_momentum=0]", "fedavg", selectors["momentum"])
     ]
     assert models[0] == models[1] != models[2]
 
 
 def test_control_is_scaffold(selectors: dict[str, str]) -> None:
     mine, scaffold = run(selectors["control"]), run("scaffold")
-    assert mine["digests"] == scaffold["digests"]
-    assert mine["ledger"]["bytes_up"] == scaffold["ledger"]["bytes_up"] > 0
+    assert mine.digests == scaffold.digests
+    assert mine.ledger.bytes_up == scaffold.ledger.bytes_up > 0
 
 
 def test_paced_jobs_take_about_as_long(selectors: dict[str, str]) -> None:
@@ -72,13 +72,13 @@ def test_paced_jobs_take_about_as_long(selectors: dict[str, str]) -> None:
     seconds, steps = setup.info.step_seconds, np.asarray(setup.dispatch.steps)
     assert seconds.max() / seconds.min() > 3
     assert np.all(np.abs(steps * seconds - 10 * seconds.mean()) <= np.maximum(seconds / 2, (steps == 1) * seconds))
-    assert run(selectors["paced"])["outcome"]["state"] == "finished"
+    assert run(selectors["paced"]).state == "finished"
 
 
 def test_sparse_messages_are_billed_as_such(selectors: dict[str, str]) -> None:
     """Two numbers an entry; with everything kept it is FedAvg, bit for bit."""
     few, everything, fedavg = (run(name) for name in (selectors["sparse"], f"{selectors['sparse']}[keep=1]", "fedavg"))
-    assert everything["digests"] == fedavg["digests"]
-    assert few["digests"]["model"] != fedavg["digests"]["model"]
-    assert few["ledger"]["bytes_up"] == pytest.approx(0.4 * fedavg["ledger"]["bytes_up"])
-    assert few["ledger"]["bytes_down"] == fedavg["ledger"]["bytes_down"]
+    assert everything.digests == fedavg.digests
+    assert few.digests.model != fedavg.digests.model
+    assert few.ledger.bytes_up == pytest.approx(0.4 * fedavg.ledger.bytes_up)
+    assert few.ledger.bytes_down == fedavg.ledger.bytes_down

@@ -9,6 +9,7 @@ import pytest
 from fedbench.launch.again import told, verify_all
 from fedbench.launch.runner import run
 from fedbench.results.record import Record
+from tests.conftest import alter
 
 SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
 
@@ -18,8 +19,8 @@ def _records() -> list[Record]:
     """One as it was made, one with another digest, and one whose specification is of no
     algorithm."""
     same, other, unknown = run("digits-demo", "fedavg[cohort_size=2]", seeds=3, overrides=SMALL)
-    other.meta["digests"]["model"] = "0" * 32
-    unknown.meta["spec"]["algorithm"]["name"] = "fedavh"
+    alter(other, "digests.model", "0" * 32)
+    alter(unknown, "spec.algorithm.name", "fedavh")
     return [same, other, unknown]
 
 

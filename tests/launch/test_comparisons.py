@@ -7,6 +7,7 @@ import pytest
 
 from fedbench.errors import UsageError
 from fedbench.launch.records import Records
+from tests.conftest import alter
 
 mpl.use("Agg")
 
@@ -42,7 +43,7 @@ def test_a_picture_interpolates_each_seed(records, axes):
 
 def test_scenarios_are_not_mixed_in_a_picture(record, axes):
     other = record("a", 0, [0.5, 0.9], scenario_hash="beef")
-    other.meta["spec"]["scenario"]["clients"] = 7
+    alter(other, "spec.scenario.clients", 7)
     Records([record("a", 0, [0.1, 0.2]), other]).plot(ax=axes)
     assert sorted(lines(axes)) == ["slow_tail with clients=100: a", "slow_tail with clients=7: a"]
     np.testing.assert_allclose(lines(axes)["slow_tail with clients=7: a"].get_ydata(), [0.5, 0.9], rtol=1e-6)

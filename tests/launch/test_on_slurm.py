@@ -111,7 +111,7 @@ def specs() -> list[RunSpec]:
 
 
 def results(store: Store) -> dict[str, str]:
-    return {record.run_id: record.meta["digests"]["result"] for record in store}
+    return {record.run_id: record.digests.result for record in store}
 
 
 def disturbed(

@@ -12,7 +12,7 @@ import pytest
 
 import fedbench as fb
 from fedbench.launch.progress import _line
-from tests.conftest import record
+from tests.conftest import alter, record
 from tests.terminal import on_a_terminal
 
 SMALL = ["clients=6", "budget.seconds=2", "local.steps=1", "task.model=softmax"]
@@ -93,8 +93,8 @@ def test_a_run_in_which_nobody_is_ever_there_says_so() -> None:
     empty, busy = record(), record()
     for one, available in ((empty, 0.0), (busy, 0.1)):
         counts = {"updates": 0, "trained_steps": 0, "avoided_steps": 0}
-        one.meta["ledger"] |= {"available_fraction": available, "end_seconds": 100.0, **counts}
-    empty.meta["provenance"]["data_warnings"] = ["features of very different scale"]
+        alter(one, "ledger", {"available_fraction": available, "end_seconds": 100.0, **counts})
+    alter(empty, "provenance.data_warnings", ["features of very different scale"])
     assert "; warning: features of very different scale; warning: no client was ever there before the run ended" in _line(
         empty, reused=True
     )

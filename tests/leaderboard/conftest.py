@@ -1,6 +1,7 @@
 import pytest
 
-from tests.leaderboard.reading import HOSTILE
+from tests.conftest import alter
+from tests.leaderboard.reading import HOSTILE, named
 
 
 @pytest.fixture
@@ -18,10 +19,10 @@ def board(record):
         record("wild", 1, held),
         record("wild", 2, [0.1, 0.5], state="diverged", test_accuracy=None),
     ]
-    alone = [record(HOSTILE, 7, held, scenario=f"x{HOSTILE}", scenario_hash="abad1dea")]
+    alone = record("alone", 7, held, scenario_hash="abad1dea")
     for run in tied:
-        run.meta["spec"]["algorithm"]["options"]["concurrency"] = 10
-    runs = [*best, *tied, *misses, *broken, *alone]
+        alter(run, "spec.algorithm.options.concurrency", 10)
+    runs = [*best, *tied, *misses, *broken, alone]
     for run in runs:
-        run.meta["spec"]["scenario"]["evaluation"]["every_seconds"] = 0.5
-    return runs
+        alter(run, "spec.scenario.evaluation.every_seconds", 0.5)
+    return [*runs[:-1], named(alone, HOSTILE, name=f"x{HOSTILE}")]

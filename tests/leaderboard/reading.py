@@ -11,6 +11,13 @@ VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 HOSTILE = "<script>alert('x')</script>"
 
 
+def named(record, selector, **scenario):
+    """The record with a selector, and with keys of its scenario, of which none is valid: whatever
+    was checked before, a site keeps to itself."""
+    changes = {"selector": selector, "scenario": record.spec.scenario.model_copy(update=scenario)}
+    return record.model_copy(update={"spec": record.spec.model_copy(update=changes)})
+
+
 class Page(HTMLParser):
     """Checks that tags nest; collects the cells of the result tables, ids, tags and attributes."""
 

@@ -4,20 +4,19 @@ import pytest
 
 from fedbench import registry
 from fedbench.leaderboard.command import Command, command
+from tests.conftest import altered, record
 
 
-def spec(selector="a", origin=None, **more):
-    algorithm = {"name": selector.partition("[")[0], "options": {}} | ({"origin": origin} if origin else {})
-    return {"scenario": {"name": "s"}, "selector": selector, "algorithm": algorithm, **more}
+def spec(selector="a", origin=None, overrides=()):
+    one = record(selector, scenario="s")
+    return altered(one, {"spec.algorithm.origin": origin, "spec.overrides": overrides}).spec
 
 
 FILE = {"kind": "file", "file": "damped.py", "sha256": "0123456789abcdef" * 4, "class": "Damped"}
 
 
 def test_built_in():
-    assert command(spec("fedbuff[buffer_size=5]", overrides=[]), [0, 1, 2]) == Command(
-        "fedbench run s -a 'fedbuff[buffer_size=5]' --seeds 3"
-    )
+    assert command(spec("fedbuff[buffer_size=5]"), [0, 1, 2]) == Command("fedbench run s -a 'fedbuff[buffer_size=5]' --seeds 3")
 
 
 def test_seeds_with_a_gap_take_two_commands():

@@ -9,6 +9,7 @@ import pytest
 
 from fedbench.documents.section import Horizon, Limit
 from fedbench.leaderboard import build, formats, site
+from tests.conftest import GONE, alter, altered
 from tests.leaderboard.reading import HOSTILE, Page, data_file, document, name, read, record_pages, scenarios, table
 
 
@@ -83,7 +84,8 @@ def test_a_note_is_below_the_heading(board, tmp_path):
 
 def test_every_row_shows_all_its_options(record, tmp_path):
     run = record("fedbuff[buffer_size=10]")
-    run.meta["spec"]["algorithm"]["options"] = {"server_lr": 1.0, "buffer_size": 10, "concurrency": None, "optimizer": "sgd"}
+    options = {"server_lr": 1.0, "buffer_size": 10, "concurrency": None, "optimizer": "sgd"}
+    run = altered(run, {"spec.algorithm.options.local_lr": GONE, "spec.algorithm.options": options})
     build([run], tmp_path)
     data = document(tmp_path)
     shown = re.findall(r"<li><code>(.*?)</code>", record_pages(tmp_path))
@@ -94,7 +96,7 @@ def test_every_row_shows_all_its_options(record, tmp_path):
 
 def test_scenarios_of_one_name_are_told_apart(record, tmp_path):
     small, large = record(), record(scenario_hash="beef")
-    large.meta["spec"]["scenario"]["clients"] = 500
+    alter(large, "spec.scenario.clients", 500)
     build([small, large], tmp_path)
     text, page, _ = read(tmp_path)
     for clients in (100, 500):
@@ -105,9 +107,9 @@ def test_scenarios_of_one_name_are_told_apart(record, tmp_path):
 
 def test_public_data_of_the_task_itself_are_marked(record, tmp_path):
     run, other = record("fedecho"), record("fedavg")
-    run.meta["spec"]["algorithm"]["requires"] = ["public_data"]
+    alter(run, "spec.algorithm.requires", ["public_data"])
     for one in (run, other):
-        one.meta["spec"]["scenario"]["public"] = {"source": "held_out", "size": 1420}
+        alter(one, "spec.scenario.public", {"source": "held_out", "size": 1420})
     build([run, other], tmp_path)
     text, page, data = read(tmp_path)
     assert "† fedecho also had 1,420 public examples held out of this task’s own training data, which flatters it" in text
@@ -115,7 +117,7 @@ def test_public_data_of_the_task_itself_are_marked(record, tmp_path):
     assert [row.flattered for row in scenarios(data)[0].rows] == [False, True]
     assert table(tmp_path)["fedecho"]["flattered_by_public_data"] == "True"
     for one in (run, other):
-        one.meta["spec"]["scenario"]["public"]["source"] = "fashion_mnist"
+        alter(one, "spec.scenario.public.source", "fashion_mnist")
     build([run, other], tmp_path)
     assert "†" not in read(tmp_path)[0]
 
@@ -152,7 +154,7 @@ def test_nothing_comes_from_elsewhere(board, tmp_path):
 
 def test_papers_of_built_in_algorithms(record, tmp_path):
     own = record("fedprox")
-    own.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}
+    alter(own, "spec.algorithm.origin", {"kind": "object", "class": "Mine"})
     build([record("fedavg"), own, record("unknown_here")], tmp_path)
     text, data = record_pages(tmp_path), document(tmp_path)
     papers = {one.label: one.facts and one.facts.sources[0].short for one in data.algorithms}
@@ -176,18 +178,12 @@ def test_losses_are_shown_where_jobs_can_be_lost_and_nowhere_else(board, record,
     scenario lost none."""
     flaky = [record(name, seed, scenario="flaky", scenario_hash="f1a") for name in ("fedavg", "fedbuff") for seed in (0, 1)]
     for run in flaky:
-        run.meta["spec"]["scenario"]["dropout"] = 0.05
-        run.meta["ledger"] |= {
-            "jobs": 40,
-            "jobs_left": 0,
-            "jobs_dropped_out": 0,
-            "jobs_late": 0,
-            "steps_done": 0,
-            "steps_wasted": 0,
-        }
+        alter(run, "spec.scenario.dropout", 0.05)
+        none = dict.fromkeys(("jobs_left", "jobs_dropped_out", "jobs_late", "steps_done", "steps_wasted"), 0)
+        alter(run, "ledger", {"jobs": 40, **none})
     for run in flaky[:2]:
-        run.meta["ledger"] |= {"jobs_left": 3, "jobs_dropped_out": 2, "steps_done": 100, "steps_wasted": 30, "busy_fraction": 0.5}
-    flaky[1].meta["ledger"] |= {"jobs": 60, "jobs_late": 10, "steps_done": 200}
+        alter(run, "ledger", {"jobs_left": 3, "jobs_dropped_out": 2, "steps_done": 100, "steps_wasted": 30, "busy_fraction": 0.5})
+    alter(flaky[1], "ledger", {"jobs": 60, "jobs_late": 10, "steps_done": 200})
     build([*board, *flaky], tmp_path)
     text, page, data = read(tmp_path)
     tables = re.findall(r'<table class="results".*?</table>', text, re.DOTALL)
@@ -209,11 +205,11 @@ def test_losses_are_not_explained_where_there_are_none(board, tmp_path):
 
 
 def test_a_run_without_any_curve(record, tmp_path):
-    build([record(curve=[], state="failed")], tmp_path)
+    build([record(curve=[], state="stalled")], tmp_path)
     text, page, _ = read(tmp_path)
     assert "<figure>" not in text
     row = next(row for row in page.rows if row)
-    assert (row[1].startswith("–|"), row[3]) == (True, "1 failed|")
+    assert (row[1].startswith("–|"), row[3]) == (True, "1 stalled|")
     assert "In no table: fedavg, since a seed has no evaluation." in text
 
 
@@ -233,7 +229,7 @@ def test_a_mean_over_other_seeds_than_its_comparison(record, tmp_path):
 
 def test_warnings_are_in_the_details_of_their_run(record, tmp_path):
     quiet, loud = record("fedecho", 0), record("fedecho", 1)
-    loud.meta["warnings"] = [f"moved nothing {HOSTILE}"]
+    alter(loud, "warnings", [f"moved nothing {HOSTILE}"])
     build([quiet, loud], tmp_path)
     text, data = record_pages(tmp_path), document(tmp_path)
     assert [run.warnings for run in scenarios(data)[0].rows[0].runs] == [(), (f"moved nothing {HOSTILE}",)]

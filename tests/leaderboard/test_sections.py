@@ -11,6 +11,7 @@ from fedbench.documents.section import Provenance, Row, Section
 from fedbench.leaderboard.document import of_records
 from fedbench.leaderboard.pictures.histogram import histogram
 from fedbench.results.record import Record
+from tests.conftest import alter
 
 Make = Callable[..., Record]
 
@@ -36,7 +37,7 @@ def row_of(*runs: Record) -> Row:
 )
 def test_a_row_is_worth_what_its_worst_record_is(record: Make, provenance: dict[str, Any], expected: str) -> None:
     good, other = record(seed=0), record(seed=1)
-    other.meta["provenance"] |= provenance
+    alter(other, "provenance", provenance)
     assert row_of(good, other).validity == expected
 
 
@@ -46,7 +47,7 @@ def test_a_run_that_stops_at_its_target_has_no_accuracy_to_compare(record: Make,
     known."""
     runs = [record(seed=seed, ended_by="target") for seed in (0, 1)]
     for run in runs:
-        run.meta["spec"]["scenario"]["budget"] |= {"stop_at_target": True, "hold_points": points}
+        alter(run, "spec.scenario.budget", {"stop_at_target": True, "hold_points": points})
     scenario = section_of(*runs)
     (row,) = scenario.rows
     assert row.left_out == "2 of 2 seeds told to stop at a target"
@@ -65,8 +66,8 @@ def test_staleness_is_of_all_consumed_jobs(record: Make) -> None:
         "participation_max": 7,
         "participation_gini": 0.25,
     }
-    one.meta["ledger"] |= {"staleness_histogram": [5, 3], "jobs_consumed": 10, **known}
-    other.meta["ledger"] |= {"staleness_histogram": [10], "jobs_consumed": 10, **known}
+    alter(one, "ledger", {"staleness_histogram": [5, 3], "jobs_consumed": 10, **known})
+    alter(other, "ledger", {"staleness_histogram": [10], "jobs_consumed": 10, **known})
     row = row_of(one, other)
     shares = row.staleness
     assert shares == (0.75, 0.15)
@@ -81,7 +82,7 @@ def test_staleness_is_of_all_consumed_jobs(record: Make) -> None:
 @pytest.mark.parametrize("ledger", [{}, {"staleness_histogram": [0, 0], "jobs_consumed": 0}, {"staleness_histogram": []}])
 def test_nothing_consumed_has_no_histogram(record: Make, ledger: dict[str, Any]) -> None:
     run = record()
-    run.meta["ledger"] |= ledger
+    alter(run, "ledger", ledger)
     row = row_of(run)
     assert (row.staleness, row.participation) == ((), None)
     assert histogram([], "title") == ""
@@ -102,10 +103,12 @@ def test_local_steps_are_drawn_where_rows_are_compared_on_them(record: Make) -> 
 def test_what_all_runs_share_is_said_once(record: Make) -> None:
     """A run has what is its own, and the two together are its provenance."""
     one, other = record(seed=0), record(seed=1)
-    one.meta["provenance"] |= {"wall_seconds": 1.5, "gpu": "A"}
-    other.meta["provenance"] |= {"wall_seconds": 2.5}
+    alter(one, "provenance", {"wall_seconds": 1.5, "gpu": "A"})
+    alter(other, "provenance", {"wall_seconds": 2.5})
     row = row_of(one, other)
     assert [run.provenance.wall_seconds for run in row.runs] == [1.5, 2.5]
     assert row.provenance.gpu is None, "the other one has none"
-    assert row.provenance.commit == one.meta["provenance"]["commit"]
-    assert row.made == [Provenance(**run.meta["provenance"]) for run in (one, other)]
+    assert row.provenance.commit == one.provenance.commit
+    for made, run in zip(row.made, (one, other), strict=True):
+        shown = {name: value for name, value in run.provenance if value and name in Provenance.model_fields}
+        assert made.model_dump(exclude_defaults=True) == shown | {"dirty": False}

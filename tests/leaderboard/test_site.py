@@ -13,7 +13,8 @@ from fedbench.errors import UsageError
 from fedbench.leaderboard import build, check
 from fedbench.results.store import Store
 from tests.changes import GONE, put
-from tests.leaderboard.reading import HOSTILE, data_file, pages, read, record_pages, scenarios, table
+from tests.conftest import alter
+from tests.leaderboard.reading import HOSTILE, data_file, named, pages, read, record_pages, scenarios, table
 
 
 def test_csv_has_a_line_per_row(board, tmp_path):
@@ -94,11 +95,11 @@ def test_a_title_may_be_a_word_of_the_site(board, tmp_path, title):
 
 def test_what_check_would_refuse_is_not_written(record, tmp_path):
     with pytest.raises(UsageError, match=r"more or other than a site shows: .*at most 20000 characters"):
-        build([record(selector="a" * 30_000)], tmp_path)
+        build([named(record(), "a" * 30_000)], tmp_path)
     with pytest.raises(UsageError, match="unable to parse raw data as a unicode string"):
-        build([record(selector="a\ud800")], tmp_path)
+        build([named(record(), "a\ud800")], tmp_path)
     odd = record()
-    odd.meta["spec"]["algorithm"]["options"] = {"name": "a\ud800"}
+    odd.spec.algorithm.options["name"] = "a\ud800"
     with pytest.raises(UsageError, match=r"a name holds '\\ud800', which is no whole character"):
         build([odd], tmp_path)
     assert not list(tmp_path.rglob("*.html"))
@@ -107,7 +108,7 @@ def test_what_check_would_refuse_is_not_written(record, tmp_path):
 def test_names_are_no_markdown(record, tmp_path):
     """A selector that closes its code and goes on with a picture from elsewhere."""
     name = "fast` ![x](https://evil.example/p.png) [go](https://evil.example) <https://evil.example> ` ``"
-    build([record(name, seed) for seed in range(2)], tmp_path)
+    build([named(record(seed=seed), name) for seed in range(2)], tmp_path)
     for file in tmp_path.rglob("*.html"):
         text = file.read_text()
         assert not re.search(r'(src|href)="https://evil', text), file
@@ -181,7 +182,7 @@ def test_commands(board, tmp_path):
 
 def test_an_object_has_no_command(record, tmp_path):
     run = record("mine")
-    run.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}
+    alter(run, "spec.algorithm.origin", {"kind": "object", "class": "Mine"})
     build([run], tmp_path)
     text = record_pages(tmp_path)
     assert "no command" in text

@@ -43,7 +43,7 @@ def test_a_run_has_cost_what_it_trained() -> None:
     the runs may take, as the reasons of the cells that are not run say."""
     known = used(cells(), in_archives(ROOT / ARCHIVES, cells()), varied=True)
     (one,) = (record for record in known if record.run_id == experiment.spec(chosen("001:T1", "2")[0], 0).run_id)
-    rate, trained = rates()["cnn_21840", 25], one.meta["ledger"]["trained_steps"]
+    rate, trained = rates()["cnn_21840", 25], one.ledger.trained_steps
     assert trained >= 20_000
     points = len(one.curves["seconds"])
     assert spent([one]) == pytest.approx((trained * rate.step + points * rate.evaluation) / 7200)

@@ -162,8 +162,8 @@ def test_the_archives_hold_what_is_used_and_nothing_else() -> None:
             continue
         for record in archive.read(place):
             assert record.run_id in wanted, f"{place.name}: {record.selector} seed {record.seed}"
-            assert record.meta["provenance"]["dirty"] is False
-            assert record.meta["provenance"]["trainer"] == "native"
+            assert record.provenance.dirty is False
+            assert record.provenance.trainer == "native"
 
 
 def test_all_claims_that_stand_beside_the_tables_are_committed_and_hold() -> None:

@@ -25,10 +25,10 @@ def nothing(spec: RunSpec) -> Record | None:
     return None
 
 
-def curve(*accuracies: float) -> Record:
+def curve(*accuracies: float, **final: None) -> Record:
     """A grid point a second and an update, from the first on."""
     places = [1.0 + i for i in range(len(accuracies))]
-    return record(curve=accuracies, seconds=places, columns={"version": places})
+    return record(curve=accuracies, seconds=places, columns={"version": places}, **final)
 
 
 def by_seed(records: Mapping[int, Record]) -> Find:
@@ -72,7 +72,7 @@ def test_a_time_of_a_run_that_diverged_is_a_miss_at_the_end_of_its_budget() -> N
 def test_an_accuracy_of_a_run_that_diverged_or_has_none() -> None:
     (first, *_) = read(cell("004:T6", 1), by_seed({0: record(curve=[0.5] * 20, state="diverged")}))
     assert first.reading == Reading(0.0, diverged=True)
-    for without in (curve(0.5), curve(*[0.5] * 19, math.nan)):
+    for without in (curve(0.5), curve(*[0.5] * 19, math.nan, test_accuracy=None)):
         with pytest.raises(RecordError, match=r"004:T6:1, seed 0: .* no finite accuracy at its end \(it is finished\)"):
             next(read(cell("004:T6", 1), by_seed({0: without})))
 

@@ -31,8 +31,7 @@ def reaching(place: float, spec: RunSpec) -> Record:
     """The run reaches its highest target at this place in seconds and in rounds."""
     target = max(one.value for one in spec.scenario.targets)
     made = record(seed=spec.seed, curve=(0.1, target + 0.01), seconds=(0.0, place), columns={"version": (0.0, place)})
-    made.meta.update(run_id=spec.run_id, spec=spec.as_dict())
-    return made
+    return made.model_copy(update={"run_id": spec.run_id, "spec": spec.recorded})
 
 
 def gives(numbers: Mapping[tuple[str, int], Sequence[float]]) -> Find:

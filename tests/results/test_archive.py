@@ -11,6 +11,7 @@ from fedbench.errors import RecordError
 from fedbench.launch.runner import run
 from fedbench.results import archive
 from fedbench.results.record import Record
+from tests.conftest import altered
 
 OVERRIDES = ["budget.seconds=4"]
 
@@ -31,7 +32,7 @@ def test_what_is_put_in_comes_out(tmp_path: Path, records: list[Record]) -> None
     ]
     for one in found:
         (same,) = (other for other in records if other.run_id == one.run_id)
-        assert one.meta == same.meta
+        assert one.as_dict() == same.as_dict()
         for name, column in same.curves.items():
             assert one.curves[name].dtype == column.dtype
             assert np.array_equal(one.curves[name], column, equal_nan=True)
@@ -68,8 +69,8 @@ def test_damage_is_noticed(tmp_path: Path, records: list[Record]) -> None:
 
 def test_a_record_that_does_not_fit_itself(tmp_path: Path, records: list[Record]) -> None:
     first = records[0]
-    changed = Record({**first.meta, "final": {**first.meta["final"], "test_accuracy": 0.999}}, first.curves)
+    changed = altered(first, {"final.test_accuracy": 0.999})
     archive.write(tmp_path, [changed])
     with pytest.raises(RecordError, match=f"run {first.run_id}.*final.test_accuracy|digests.result"):
         archive.read(tmp_path)
-    assert archive.read(tmp_path, check=False)[0].meta["final"]["test_accuracy"] == 0.999
+    assert archive.read(tmp_path, check=False)[0].final.test_accuracy == 0.999

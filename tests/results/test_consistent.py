@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from fedbench.errors import RecordError
-from fedbench.results.consistent import check_consistent, resolve
-from fedbench.results.record import Record, first_held, result_digest, run_id
+from fedbench.results.consistent import check_consistent
+from fedbench.results.record import Record, first_held
+from tests.conftest import alter, altered, sealed
 
 Make = Callable[..., Record]
 HELD = (0.1, 0.8, 0.7, 0.8, 0.9, 0.85)
@@ -25,13 +26,9 @@ def check(storable: Make, curve: tuple[float, ...], ended_by: str, **budget: Any
 def checked(record: Record, **budget: Any) -> None:
     """The check of a record whose scenario gets these keys of `budget`, and which fits itself but
     for them."""
-    spec = record.meta["spec"]
-    spec["scenario"]["budget"] |= budget
-    scenario = resolve(record.meta, "here")
-    spec["scenario_hash"] = scenario.content_hash()
-    record.meta["run_id"] = run_id(spec["scenario_hash"], spec["algorithm"], spec["seed"])
-    record.meta["digests"]["result"] = result_digest(record.meta, record.curves)
-    check_consistent(record, scenario, "here")
+    changed = altered(record, {"spec.scenario.budget": budget})
+    alter(changed, "spec.scenario_hash", changed.spec.scenario.content_hash())
+    check_consistent(sealed(changed), "here")
 
 
 @pytest.mark.parametrize(
@@ -71,9 +68,9 @@ def test_ends_that_do_not_fit(storable: Make, points: int, curve: tuple[float, .
 def test_time_ends_where_the_target_was_held(storable: Make) -> None:
     """Not five seconds later, with a version that no point shows."""
     one = storable(curve=HELD, ended_by="target")
-    one.meta["final"] |= {"seconds": 30.0, "version": 60, "test_accuracy": 0.99}
-    one.meta["ledger"] |= {"end_seconds": 30.0, "updates": 60}
-    one.meta["time_to_target"][0]["censored_at"] = 30.0
+    alter(one, "final", {"seconds": 30.0, "version": 60, "test_accuracy": 0.99})
+    alter(one, "ledger", {"end_seconds": 30.0, "updates": 60})
+    alter(one, "time_to_target.0.censored_at", 30.0)
     with pytest.raises(RecordError, match=r"here: final\.seconds: the rest of the record gives True"):
         checked(one, stop_at_target=True, hold_points=3)
 

@@ -14,24 +14,29 @@ import pyarrow.parquet as pq
 import pytest
 
 from fedbench.errors import RecordError
-from fedbench.results.record import Record, result_digest, run_id
+from fedbench.results.record import SCHEMA, Record, of_json, with_results
 from fedbench.results.store import Store, _sealed, read
 from tests.changes import GONE, put
+from tests.conftest import alter, altered, sealed
 
 Make = Callable[..., Record]
 
 
-def changed(meta: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    copy: dict[str, Any] = json.loads(json.dumps(meta))
+def changed(record: Record, path: str, value: Any) -> dict[str, Any]:
+    copy: dict[str, Any] = json.loads(json.dumps(record.as_dict()))
     put(copy, path, value)
     return copy
 
 
-def seal(folder: Path, meta: dict[str, Any]) -> None:
-    (folder / "record.json").write_bytes(_sealed(meta, (folder / "curves.parquet").read_bytes()))
+def seal(folder: Path, sections: dict[str, Any]) -> None:
+    (folder / "record.json").write_bytes(_sealed(sections, (folder / "curves.parquet").read_bytes()))
 
 
 MALFORMED = [
+    ("run_id", ".."),
+    ("more", {}),
+    ("spec.task", {}),
+    ("spec.scenario", {}),
     ("spec", []),
     ("spec", None),
     ("spec.scenario", 1),
@@ -40,7 +45,6 @@ MALFORMED = [
     ("spec.algorithm.name", "a.py:X"),
     ("spec.algorithm.name", "../../a"),
     ("spec.algorithm.options", []),
-    ("spec.algorithm.origin", None),
     ("spec.algorithm.origin", []),
     ("spec.algorithm.origin", {"kind": "file", "class": "X"}),
     ("spec.algorithm.origin", {"kind": "url", "class": "X"}),
@@ -78,13 +82,15 @@ MALFORMED = [
     ("digests.model", 0),
     ("warnings", "none"),
     ("warnings", ["x" * 20_000]),
+    ("warnings", GONE),
+    ("curves", {}),
 ]
 
 
 @pytest.mark.parametrize(("path", "value"), MALFORMED)
 def test_another_form_is_refused(storable: Make, tmp_path: Path, path: str, value: Any) -> None:
     folder = Store(tmp_path).write(storable())
-    seal(folder, changed(storable().meta, path, value))
+    seal(folder, changed(storable(), path, value))
     field = path.partition(".")[0]
     with pytest.raises(RecordError, match=rf"record .*: {field}.*it is not what a run writes") as error:
         read(folder)
@@ -93,14 +99,12 @@ def test_another_form_is_refused(storable: Make, tmp_path: Path, path: str, valu
 
 LIES = [
     ("run_id", "0" * 16, "run_id"),
-    ("run_id", "..", "run_id"),
     ("spec.seed", 7, "run_id"),
     ("spec.algorithm.options", {"local_lr": 9.0}, "run_id"),
     ("spec.scenario.clients", 21, "spec.scenario_hash"),
-    ("spec.scenario.clients", -1, "its scenario is none"),
-    ("spec.scenario", {}, "its scenario is none"),
+    ("spec.scenario.clients", -1, "spec.scenario: it is no scenario"),
+    ("spec.scenario", [], "spec.scenario: it is no scenario"),
     ("spec.scenario_hash", "0" * 16, "spec.scenario_hash"),
-    ("spec.task", {"name": "cifar10"}, "spec.task"),
     ("spec.selector", "best", "spec.selector"),
     ("final.test_accuracy", 0.999, "final.test_accuracy"),
     ("final.test_accuracy", None, "final.test_accuracy"),
@@ -120,16 +124,15 @@ def test_what_does_not_fit_itself_is_refused(storable: Make, tmp_path: Path, pat
     """Also with a digest over everything that fits."""
     record = storable()
     folder = Store(tmp_path).write(record)
-    meta = changed(record.meta, path, value)
-    meta["digests"]["result"] = result_digest(meta, record.curves)
-    seal(folder, meta)
+    has_form = not field.endswith("no scenario")
+    seal(folder, with_results(altered(record, {path: value})).as_dict() if has_form else changed(record, path, value))
     with pytest.raises(RecordError, match=rf"record .*: {field}"):
         read(folder)
 
 
 def test_the_digest_over_everything_is_computed_again(storable: Make, tmp_path: Path) -> None:
     folder = Store(tmp_path).write(storable())
-    seal(folder, changed(storable().meta, "ledger.bytes_up", 1))
+    seal(folder, changed(storable(), "ledger.bytes_up", 1))
     with pytest.raises(RecordError, match=r"digests\.result: the rest of the record gives"):
         read(folder)
 
@@ -137,14 +140,13 @@ def test_the_digest_over_everything_is_computed_again(storable: Make, tmp_path: 
 @pytest.mark.parametrize("selector", ["fedavg[local_lr=9]", "fedavg[more=1]", "fedavg["])
 def test_options_in_the_name_of_a_built_in_algorithm(storable: Make, tmp_path: Path, selector: str) -> None:
     """They are those of the record, which reads where they are."""
-    meta = changed(storable().meta, "spec.algorithm.origin", GONE)
-    meta["run_id"] = run_id(meta["spec"]["scenario_hash"], meta["spec"]["algorithm"], 0)
+    record = storable()
+    built_in = record.spec.algorithm.model_copy(update={"origin": None})
+    record = sealed(record.model_copy(update={"spec": record.spec.model_copy(update={"algorithm": built_in})}))
     for given in ("fedavg[local_lr=0.05]", selector):
-        again = changed(meta, "spec.selector", given)
-        again["digests"]["result"] = result_digest(again, storable().curves)
-        folder = Store(tmp_path).write(Record(again, storable().curves))
+        folder = Store(tmp_path).write(altered(record, {"spec.selector": given}))
         if given != selector:
-            assert read(folder).meta["spec"]["selector"] == given
+            assert read(folder).spec.selector == given
     with pytest.raises(RecordError, match=r"record .*: spec.selector"):
         read(folder)
 
@@ -172,8 +174,7 @@ def test_curves_that_do_not_fit(storable: Make, tmp_path: Path, field: str) -> N
         for name, column in CURVES[field].items()
     }
     pq.write_table(pa.table(columns), folder / "curves.parquet")
-    meta = dict(record.meta, digests={k: v for k, v in record.meta["digests"].items() if k != "result"})
-    seal(folder, meta)
+    seal(folder, changed(record, "digests.result", GONE))
     with pytest.raises(RecordError, match=rf"record .*: {field}"):
         read(folder)
 
@@ -204,16 +205,13 @@ def test_the_others_are_read(storable: Make, tmp_path: Path) -> None:
     """A run that ended behind the last point of the grid fits itself, and so does one that
     diverged."""
     later = storable(seed=1)
-    later.meta["final"] |= {"version": 35, "seconds": 17.0, "test_accuracy": 0.99}
-    later.meta["ledger"] |= {"updates": 35, "end_seconds": 17.0}
-    later.meta["time_to_target"][0]["censored_at"] = 17.0
-    later.meta["digests"]["result"] = result_digest(later.meta, later.curves)
-    good = [storable(), later, storable(seed=2, state="diverged"), storable(seed=3, curve=(0.1, np.nan), test_accuracy=None)]
-    good[3].meta["final"]["test_accuracy"] = None
-    good[3].meta["digests"]["result"] = result_digest(good[3].meta, good[3].curves)
+    alter(later, "final", {"version": 35, "seconds": 17.0, "test_accuracy": 0.99})
+    alter(later, "ledger", {"updates": 35, "end_seconds": 17.0})
+    alter(later, "time_to_target.0.censored_at", 17.0)
+    good = [storable(), sealed(later), storable(seed=2, state="diverged"), storable(seed=3, curve=(0.1, np.nan))]
     folders = [Store(tmp_path).write(one) for one in good]
     assert [one.seed for one in Store(tmp_path).readable()[0]] == [one.seed for one in sorted(good, key=lambda one: one.run_id)]
-    seal(folders[0], changed(good[0].meta, "final", {}))
+    seal(folders[0], changed(good[0], "final", {}))
     records, (problem,) = Store(tmp_path).readable()
     assert len(records) == 3
     assert str(folders[0]) in str(problem)
@@ -222,6 +220,47 @@ def test_the_others_are_read(storable: Make, tmp_path: Path) -> None:
 def test_an_older_record_gets_the_defaults_of_later_keys(storable: Make, tmp_path: Path) -> None:
     record = storable()
     folder = Store(tmp_path).write(record)
-    seal(folder, changed(record.meta, "spec.scenario.budget.stop_at_target", GONE))
-    assert read(folder).meta == record.meta
-    assert run_id(record.meta["spec"]["scenario_hash"], record.meta["spec"]["algorithm"], 0) == folder.name
+    seal(folder, changed(record, "spec.scenario.budget.stop_at_target", GONE))
+    assert read(folder).as_dict() == record.as_dict()
+
+
+def of_schema_2(record: Record) -> dict[str, Any]:
+    """The sections as fedbench wrote them before a record had one place for its task."""
+    sections = changed(record, "schema", 2)
+    sections["spec"]["task"] = sections["spec"]["scenario"]["task"]
+    return sections
+
+
+def test_a_record_of_the_schema_before_is_read(storable: Make, tmp_path: Path) -> None:
+    folder = Store(tmp_path).write(storable())
+    seal(folder, of_schema_2(storable()))
+    again = read(folder)
+    assert again.as_dict() == storable().as_dict()
+    assert again.as_dict()["schema"] == SCHEMA
+
+
+@pytest.mark.parametrize("task", [GONE, {"name": "cifar10"}, None])
+def test_its_two_tasks_are_one(storable: Make, tmp_path: Path, task: Any) -> None:
+    folder = Store(tmp_path).write(storable())
+    sections = of_schema_2(storable())
+    put(sections, "spec.task", task)
+    seal(folder, sections)
+    with pytest.raises(RecordError, match=r"record .*: spec\.task: the rest of the record gives"):
+        read(folder)
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [(1, "it was made by an older version .* run it again"), (4, "got 4"), ("3", "got '3'"), (None, "got None")],
+)
+def test_other_schemas_are_named(storable: Make, tmp_path: Path, schema: Any, why: str) -> None:
+    folder = Store(tmp_path).write(storable())
+    seal(folder, changed(storable(), "schema", schema))
+    with pytest.raises(RecordError, match=rf"record .*: expected schema 3 or 2, got .*{why.removeprefix('got ')}"):
+        read(folder)
+
+
+def test_curves_of_two_lengths(storable: Make) -> None:
+    record = storable()
+    with pytest.raises(RecordError, match=r"it: record: .*expected curves seconds, .* of one length"):
+        of_json(record.as_dict(), {**record.curves, "steps": np.zeros(1)}, "it")

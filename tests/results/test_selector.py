@@ -10,12 +10,17 @@ import pytest
 from fedbench import registry
 from fedbench.results import archive
 from fedbench.results.record import selector
+from fedbench.results.sections import Spec
+from fedbench.scenarios.load import load
 
 ARCHIVES = Path(__file__).resolve().parents[2] / "results" / "suites"
 
 
-def spec(written: str, options: dict[str, Any], **algorithm: Any) -> dict[str, Any]:
-    return {"selector": written, "algorithm": {"name": written.partition("[")[0], "options": options, **algorithm}}
+def spec(written: str, options: dict[str, Any], **algorithm: Any) -> Spec:
+    used = {"name": written.partition("[")[0], "options": options, **algorithm}
+    scenario = load("digits-demo")
+    sections = {"scenario": scenario, "scenario_hash": scenario.content_hash(), "seed": 0}
+    return Spec.model_validate({**sections, "selector": written, "algorithm": used})
 
 
 @pytest.mark.parametrize(
@@ -38,7 +43,7 @@ def test_it_describes_the_run_by_the_defaults_of_today(written: str, options: di
 
 
 def test_an_algorithm_of_a_file_keeps_its_own() -> None:
-    assert selector(spec("fedavg", {"local_lr": 9.0}, origin={"kind": "file"})) == "fedavg"
+    assert selector(spec("fedavg", {"local_lr": 9.0}, origin={"kind": "object", "class": "Mine"})) == "fedavg"
 
 
 def test_equal_options_have_one_name() -> None:
@@ -50,6 +55,6 @@ def test_equal_options_have_one_name() -> None:
 def test_committed_runs_can_be_run_again_by_their_selectors() -> None:
     """Every selector of an archive makes an algorithm with the options of its record."""
     for record in archive.read(ARCHIVES / "beyond", check=False):
-        algorithm = record.meta["spec"]["algorithm"]
+        algorithm = record.spec.algorithm
         again = registry.algorithm(record.selector).options()
-        assert {key: again[key] for key in algorithm["options"]} == algorithm["options"]
+        assert {key: again[key] for key in algorithm.options} == algorithm.options

@@ -3,7 +3,6 @@ refused where it contradicts the rest."""
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ from fedbench.engine.compare import differences
 from fedbench.errors import RecordError
 from fedbench.launch.runner import run
 from fedbench.results import archive
-from fedbench.results.consistent import check_consistent, resolve
-from fedbench.results.form import check_form
-from fedbench.results.record import CURVES, SERVER_CURVE, SERVER_LEDGER, Record, result_digest, server_digest
+from fedbench.results.consistent import check_consistent
+from fedbench.results.record import CURVES, SERVER_CURVE, Curves, Record, result_digest, server_digest, with_results
+from fedbench.results.sections import SERVER_LEDGER
+from tests.conftest import altered
 
 SMALL = ["budget.seconds=4", "task.model=softmax"]
 
@@ -35,22 +35,26 @@ def fedbuff() -> Record:
     return record
 
 
+def with_curves(record: Record, curves: Curves) -> Record:
+    return record.model_copy(update={"curves": curves})
+
+
 def check(record: Record) -> None:
-    check_consistent(record, resolve(record.meta, "it"), "it")
+    check_consistent(record, "it")
 
 
 def test_the_digest_over_results_leaves_it_out_and_another_covers_it(fedecho: Record) -> None:
-    less = {name: value for name, value in fedecho.meta["ledger"].items() if name not in SERVER_LEDGER}
-    assert result_digest(fedecho.meta | {"ledger": less}, fedecho.curves) == fedecho.meta["digests"]["result"]
-    more = fedecho.curves | {SERVER_CURVE: fedecho.curves[SERVER_CURVE] + 1}
-    assert server_digest(fedecho.meta, more) != fedecho.meta["digests"]["server"] == server_digest(fedecho.meta, fedecho.curves)
+    without = fedecho.ledger.model_copy(update=dict.fromkeys(SERVER_LEDGER))
+    assert result_digest(fedecho.model_copy(update={"ledger": without})) == fedecho.digests.result
+    more = {**fedecho.curves, SERVER_CURVE: fedecho.curves[SERVER_CURVE] + 1}
+    assert server_digest(with_curves(fedecho, more)) != fedecho.digests.server == server_digest(fedecho)
 
 
 def test_an_archive_gives_every_run_its_own_columns(tmp_path: Path, fedecho: Record, fedbuff: Record) -> None:
     archive.write(tmp_path / "both", [fedecho, fedbuff])
     for record in (fedecho, fedbuff):
         (found,) = (one for one in archive.read(tmp_path / "both") if one.run_id == record.run_id)
-        assert found.meta == record.meta
+        assert found.as_dict() == record.as_dict()
         assert set(found.curves) == set(record.curves)
         assert all(np.array_equal(found.curves[name], column, equal_nan=True) for name, column in record.curves.items())
     archive.write(tmp_path / "without", [fedbuff])
@@ -58,7 +62,7 @@ def test_an_archive_gives_every_run_its_own_columns(tmp_path: Path, fedecho: Rec
 
 
 def test_an_archive_with_work_of_a_server_that_has_none(fedbuff: Record, tmp_path: Path) -> None:
-    archive.write(tmp_path, [Record(fedbuff.meta, fedbuff.curves | {SERVER_CURVE: np.arange(5)})])
+    archive.write(tmp_path, [with_curves(fedbuff, {**fedbuff.curves, SERVER_CURVE: np.arange(5)})])
     with pytest.raises(
         RecordError, match=r"run .*: curves.server_passes: expected zeros, since its ledger has no work of the server"
     ):
@@ -77,11 +81,8 @@ def test_a_column_of_another_kind(kind: Any, fedecho: Record, tmp_path: Path, mo
 
 def changed(record: Record, **changes: Any) -> Record:
     """With other entries in the ledger, None for none, and with digests that fit."""
-    meta, curves = copy.deepcopy(record.meta), dict(record.curves)
-    curves |= changes.pop("curves", {})
-    meta["ledger"] = {name: value for name, value in (meta["ledger"] | changes).items() if value is not None}
-    meta["digests"] |= {"server": server_digest(meta, curves), "result": result_digest(meta, curves)}
-    return Record(meta, curves)
+    curves = {**record.curves, **changes.pop("curves", {})}
+    return with_results(with_curves(record.model_copy(update={"ledger": record.ledger.model_copy(update=changes)}), curves))
 
 
 @pytest.mark.parametrize(
@@ -103,17 +104,16 @@ def test_work_that_contradicts_itself(changes: dict[str, Any], field: str, fedec
 
 @pytest.mark.parametrize("value", [[1, 2], -1, "many", 0.5])
 def test_work_that_is_no_number_of_examples(value: Any, fedecho: Record) -> None:
-    forged = changed(fedecho, server_forward_examples=value)
-    with pytest.raises(RecordError, match=r"it: ledger.server_forward_examples: "):
-        check_form(forged.meta, "it")
+    with pytest.raises(RecordError, match=r"altered: ledger.server_forward_examples: "):
+        altered(fedecho, {"ledger.server_forward_examples": value})
 
 
 def test_work_without_its_digest_and_a_digest_without_work(fedecho: Record, fedbuff: Record) -> None:
-    digests = {name: value for name, value in fedecho.meta["digests"].items() if name != "server"}
+    digests = fedecho.digests.model_copy(update={"server": None})
     with pytest.raises(RecordError, match=r"it: digests.server: .*, it says None"):
-        check(Record(fedecho.meta | {"digests": digests}, fedecho.curves))
+        check(fedecho.model_copy(update={"digests": digests}))
     with pytest.raises(RecordError, match=r"it: digests.server: the rest of the record gives None, it says '00"):
-        check(Record(fedbuff.meta | {"digests": fedbuff.meta["digests"] | {"server": "0" * 32}}, fedbuff.curves))
+        check(altered(fedbuff, {"digests.server": "0" * 32}))
 
 
 def test_other_work_is_a_difference(fedecho: Record, fedbuff: Record) -> None:
@@ -123,4 +123,4 @@ def test_other_work_is_a_difference(fedecho: Record, fedbuff: Record) -> None:
     column[3] += 1
     assert differences(fedecho, changed(fedecho, curves={SERVER_CURVE: column})) == ["digests.server", "curves.server_passes[3]"]
     without = {name: fedecho.curves[name] for name in CURVES}
-    assert "curves.server_passes" in differences(fedecho, Record(fedecho.meta, without))
+    assert "curves.server_passes" in differences(fedecho, with_curves(fedecho, without))

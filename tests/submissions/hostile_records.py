@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from fedbench.results.record import SCHEMA
 from tests.changes import GONE
 from tests.submissions.kinds import KINDS, Kind, Make
 from tests.submissions.tampering import cell, forged
@@ -38,15 +39,18 @@ SECTIONS = {
     "an integer of a million digits": (_in_rest(_before(f'"x": {"9" * 1_000_000}')), "column rest: expected at most 60 digits"),
     "a key of JSON twice": (_in_rest(_before('"run_id": "x"')), "column rest: key 'run_id' is given twice"),
     "half a character in JSON": (_in_rest(_before('"x": "\\ud800"')), "column rest: expected whole characters"),
-    "a section that is missing": (_in_rest(lambda t: json.dumps({"schema": 2})), "sections missing"),
-    "a section too many": (_in_rest(_before('"verified": true')), "unknown section 'verified'"),
+    "a section that is missing": (_in_rest(lambda t: json.dumps({"schema": SCHEMA})), "run_id: Field required"),
+    "a section too many": (_in_rest(_before('"verified": true')), "verified: Extra inputs are not permitted, got True"),
     "another scenario for readers": (
         lambda f: cell(f, "scenario", lambda _: "<script>"),
         "column scenario: .* it says '<script>'",
     ),
     "another selector for readers": (lambda f: cell(f, "selector", lambda _: "fedbuff"), "column selector: .* it says 'fedbuff'"),
     "another seed for readers": (lambda f: cell(f, "seed", lambda _: 2**62), "column seed: .* it says"),
-    "a specification that is none": (lambda f: cell(f, "specification", lambda _: '{"seed": 0}'), "a section lacks something"),
+    "a specification that is none": (
+        lambda f: cell(f, "specification", lambda _: '{"seed": 0}'),
+        "spec.scenario: Field required",
+    ),
     "a commit with local changes": (
         forging({"provenance.dirty": True}),
         "provenance.dirty: expected a commit without .*, got True",
@@ -66,7 +70,10 @@ SECTIONS = {
         forging({"spec.scenario_hash": "0" * 16}, identity=True),
         "scenario_hash: the rest",
     ),
-    "a scenario that is none": (forging({"spec.scenario": {"name": "digits-demo"}}), "its scenario is none"),
+    "a scenario that is none": (
+        forging({"spec.scenario": {"name": "digits-demo"}}),
+        "spec.scenario: it is no scenario: ",
+    ),
     "a seed outside the suite": (forging({"spec.seed": 7}, identity=True), "expected a seed of suite smoke, 0 to 2, got 7"),
     "a seed without end": (
         forging({"spec.seed": 2**62}, identity=True),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -16,7 +16,7 @@ from tests.submissions.tampering import changed, column, forged, parquet, record
 
 
 def _algorithm(record: Record) -> str:
-    return str(record.meta["spec"]["algorithm"]["name"])
+    return record.spec.algorithm.name
 
 
 @kind("a record twice", r"runs.parquet: run [0-9a-f]{16} .*: it is there twice")
@@ -48,8 +48,7 @@ def _options(folder: Path) -> None:
 
 @kind("a point outside the suite", "scenario [0-9a-f]{16} is no point of suite smoke")
 def _point(folder: Path) -> None:
-    several = records(folder)
-    content = json.loads(json.dumps(several[0].meta["spec"]["scenario"]))
+    content: Any = records(folder)[0].spec.scenario.resolved()
     content["budget"]["seconds"] = 11.0
     scenario = validate(content, "test")
     forged(folder, {"spec.scenario": scenario.resolved(), "spec.scenario_hash": scenario.content_hash()}, identity=True)

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedbench.results.archive import CURVES_FILE, CURVES_SHA256, RUNS
-from fedbench.results.record import Record
 from tests.submissions.kinds import kind
 from tests.submissions.tampering import cell, column, parquet, records, repacked, retabled, tables, written
 
@@ -107,7 +106,8 @@ def _swapped(folder: Path) -> None:
 @kind("curves of other runs", r"run [0-9a-f]{16}: (digests.result|final|curves|time_to_target)")
 def _curves_swapped(folder: Path) -> None:
     several = records(folder)
-    several[0], several[1] = Record(several[0].meta, several[1].curves), Record(several[1].meta, several[0].curves)
+    curves = several[1].curves, several[0].curves
+    several[:2] = [one.model_copy(update={"curves": of_other}) for one, of_other in zip(several[:2], curves, strict=True)]
     repacked(folder, several)
 
 

@@ -3,6 +3,7 @@ their checksums."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -14,9 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from fedbench.errors import RecordError
 from fedbench.results import archive
 from fedbench.results.archive import CURVES_FILE, CURVES_SHA256, RUNS
-from fedbench.results.record import Record, result_digest, run_id
+from fedbench.results.record import Record, of_json, result_digest, run_id
 from fedbench.submissions.manifest import MANIFEST
 from tests.changes import put
 
@@ -62,17 +64,24 @@ def repacked(folder: Path, several: list[Record]) -> None:
 
 
 def forged(folder: Path, changes: Mapping[str, Any], which: int = 0, *, identity: bool = False) -> None:
-    """Change a record, and compute its digest again; with `identity` its id too."""
-    several = records(folder)
-    meta: dict[str, Any] = json.loads(json.dumps(several[which].meta))
+    """Change what the table has of a record, and compute its digest again; with `identity` its id
+    too."""
+    one, (runs, _) = records(folder)[which], tables(folder)
+    sections: dict[str, Any] = json.loads(json.dumps(one.as_dict()))
     for path, value in changes.items():
-        put(meta, path, value)
+        put(sections, path, value)
+    spec, algorithm, digests = sections["spec"], sections["spec"]["algorithm"], sections["digests"]
     if identity:
-        meta["run_id"] = run_id(meta["spec"]["scenario_hash"], meta["spec"]["algorithm"], meta["spec"]["seed"])
-    if "result" in meta["digests"]:
-        meta["digests"]["result"] = result_digest(meta, several[which].curves)
-    several[which] = Record(meta, several[which].curves)
-    repacked(folder, several)
+        content = algorithm.get("origin", {}).get("sha256", "")
+        sections["run_id"] = run_id(spec["scenario_hash"], algorithm["name"], algorithm["options"], spec["seed"], content)
+    with contextlib.suppress(RecordError):  # what has not the form of a record has no digest
+        digests |= {"result": result_digest(of_json(sections, one.curves, "forged"))} if "result" in digests else {}
+    of_readers = {"scenario": spec["scenario"]["name"], **{name: spec[name] for name in ("selector", "seed")}}
+    of_readers |= {"run_id": sections["run_id"], "state": sections["outcome"]["state"]}
+    texts = {name: json.dumps(sections.pop(section)) for name, section in archive.SECTIONS.items()}
+    rows = runs.to_pylist()
+    rows[which] |= of_readers | texts | {"rest": json.dumps(sections)}
+    retabled(folder, pa.Table.from_pylist(rows, runs.schema))
 
 
 def tables(folder: Path) -> tuple[pa.Table, pa.Table]:

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from fedbench.cli.main import app
 from fedbench.documents.validity import Validity
-from fedbench.results.record import Record
 from fedbench.submissions.accepted import accepted
 from fedbench.submissions.check import check
 from fedbench.submissions.faults import LONGEST
@@ -68,7 +67,7 @@ def test_an_edited_accuracy_with_all_checksums_is_found_by_a_run(copy: Path) -> 
     which = next(i for i, one in enumerate(several) if one.selector == "fedavg")
     accuracies = several[which].curves["test_accuracy"].copy()
     accuracies[-1] += 0.001
-    several[which] = Record(several[which].meta, {**several[which].curves, "test_accuracy": accuracies})
+    several[which] = several[which].model_copy(update={"curves": {**several[which].curves, "test_accuracy": accuracies}})
     repacked(copy, several)
     forged(copy, {"final.test_accuracy": float(accuracies[-1])}, which)
     report = check(copy, apart=False)

@@ -13,6 +13,7 @@ from fedbench.results.record import Record
 from fedbench.submissions.check import check
 from fedbench.submissions.outliers import questions
 from fedbench.submissions.rows import Row
+from tests.conftest import altered
 from tests.submissions.conftest import POINT, Made
 
 
@@ -28,7 +29,7 @@ def reference(folder: Path, made: Made, seconds: float) -> Path:
 def test_exactly_twice_as_fast_is_no_question(made: Made, tmp_path: Path, record: Callable[..., Record]) -> None:
     """The record reaches 0.8 after 10 s."""
     of_suite = made.suite.scenario_at(made.suite.point(POINT)).content_hash()
-    row = Row(POINT, "x", (record(scenario_hash=of_suite),))
+    row = Row(POINT, "x", (altered(record(), {"spec.scenario_hash": of_suite}),))
     for seconds, asks in ((20.0, 0), (20.5, 1)):
         assert len(list(questions([row], made.suite, reference(tmp_path, made, seconds), None))) == asks
     assert list(questions([Row(POINT, "x", (record(scenario_hash="0"),))], made.suite, tmp_path, None)) == []
@@ -54,9 +55,7 @@ def test_another_digest_than_the_committed_record(made: Made, tmp_path: Path) ->
     several = archive.read(made.folder)
     archive.write(tmp_path / "smoke", several)
     assert check(made.folder, archives=tmp_path, apart=False).questions == ()
-    meta = json.loads(json.dumps(several[0].meta))
-    meta["digests"]["result"] = "0" * 32
-    archive.write(tmp_path / "smoke", [Record(meta, several[0].curves), *several[1:]])
+    archive.write(tmp_path / "smoke", [altered(several[0], {"digests.result": "0" * 32}), *several[1:]])
     (question,) = check(made.folder, archives=tmp_path, apart=False).questions
     assert f"run {several[0].run_id}" in question.line
     assert "the committed record of this run has the result 00000000000000000000000000000000" in question.line

@@ -3,9 +3,7 @@ of which is named and reaches no rung that it did not earn."""
 
 from __future__ import annotations
 
-import copy as copies
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +16,11 @@ import pytest
 import fedbench as fb
 from fedbench.documents.validity import Validity
 from fedbench.engine.verify import verify
+from fedbench.errors import RecordError
 from fedbench.results import archive
-from fedbench.results.record import SERVER_CURVE, SERVER_LEDGER, Record, result_digest, run_id
+from fedbench.results.consistent import check_consistent
+from fedbench.results.record import CURVES, Curves, Record, hits
+from fedbench.results.sections import METRICS, SERVER_LEDGER
 from fedbench.results.store import Store
 from fedbench.submissions.check import Report, check
 from fedbench.submissions.faults import Finding
@@ -27,6 +28,7 @@ from fedbench.submissions.folder import TRIALS, TUNED
 from fedbench.submissions.make import make
 from fedbench.submissions.rerun import rerun
 from fedbench.suites import campaign, tuned
+from tests.conftest import altered, sealed, storable
 from tests.engine.isolation.plugins import ATTACKS, confined
 from tests.submissions.conftest import POINT, WORDS, Made
 from tests.submissions.tampering import changed, parquet, records, repacked, reseal, said, written
@@ -34,27 +36,22 @@ from tests.submissions.tampering import changed, parquet, records, repacked, res
 SMALL = ["clients=6", "budget.seconds=2", "local.steps=2", "task.model=softmax"]
 
 
-def sealed(record: Record, change: Callable[[dict[str, Any], dict[str, Any]], Any]) -> Record:
-    """The record after a change of its sections and curves, with an id and digests that fit."""
-    one = copies.deepcopy(record)
-    change(one.meta, one.curves)
-    spec = one.meta["spec"]
-    one.meta["run_id"] = run_id(spec["scenario_hash"], spec["algorithm"], spec["seed"])
-    one.meta["digests"]["result"] = result_digest(one.meta, one.curves)
-    return Record(one.meta, one.curves)
+def measuring(one: Record, columns: Curves) -> Record:
+    """The record with other columns, and all that follows from them."""
+    curves = {**one.curves, **columns}
+    final = one.final.model_copy(update={name: float(curves[name][-1]) for name in columns})
+    times = hits(one.spec.scenario, curves, one.ledger.end_seconds)
+    return sealed(one.model_copy(update={"curves": curves, "final": final, "time_to_target": times}))
 
 
-def raised(by: float) -> Callable[[dict[str, Any], dict[str, Any]], None]:
-    """All accuracies are higher by so much."""
+def raised(one: Record, by: float) -> Record:
+    """The record with all accuracies higher by so much."""
+    return measuring(one, {"test_accuracy": (one.curves["test_accuracy"] + np.float32(by)).astype(np.float32)})
 
-    def change(meta: dict[str, Any], curves: dict[str, Any]) -> None:
-        curves["test_accuracy"] = (curves["test_accuracy"] + np.float32(by)).astype(np.float32)
-        meta["final"]["test_accuracy"] = float(curves["test_accuracy"][-1])
-        for target in meta["time_to_target"]:
-            hits = np.flatnonzero(curves[target["metric"]] >= target["value"])
-            target["seconds"] = float(curves["seconds"][hits[0]]) if len(hits) else None
 
-    return change
+def planned(one: Record) -> Record:
+    """The record with another digest of its plan."""
+    return sealed(altered(one, {"digests.plan": "0" * 32}))
 
 
 def judged(folder: Path, sample: int = 9, **more: Any) -> Report:
@@ -67,13 +64,13 @@ def _alone(copy: Path) -> Path:
     for name in (TRIALS, TUNED):
         (copy / name).unlink()
     changed(copy, lambda manifest: manifest["algorithms"].pop(0))
-    repacked(copy, [one for one in records(copy) if one.meta["spec"]["algorithm"]["name"] == "traced"])
+    repacked(copy, [one for one in records(copy) if one.spec.algorithm.name == "traced"])
     return copy
 
 
 def traced(change: Callable[[Record], Record], folder: Path) -> None:
     """Changes the records of the plug-in."""
-    repacked(folder, [change(one) if one.meta["spec"]["algorithm"]["name"] == "traced" else one for one in records(folder)])
+    repacked(folder, [change(one) if one.spec.algorithm.name == "traced" else one for one in records(folder)])
 
 
 # ---- plug-ins ----
@@ -85,7 +82,7 @@ def with_plugin(folder: Path, code: str) -> None:
     found = hashlib.sha256(content).hexdigest()
     written(folder, "traced.py", content)
     changed(folder, lambda manifest: manifest["algorithms"][-1].update(sha256=found))
-    traced(lambda one: sealed(one, lambda meta, _: meta["spec"]["algorithm"]["origin"].update(sha256=found)), folder)
+    traced(lambda one: sealed(altered(one, {"spec.algorithm.origin.sha256": found})), folder)
 
 
 @confined
@@ -95,7 +92,7 @@ def test_a_plugin_does_not_judge_itself(alone: Path, attack: str) -> None:
     with_plugin(alone, ATTACKS[attack])
     honest = judged(alone)
     assert (honest.validity, honest.faults) == (Validity.RE_RUN, ())
-    traced(lambda one: sealed(one, raised(0.06)), alone)
+    traced(lambda one: raised(one, 0.06), alone)
     report = judged(alone)
     assert report.validity is Validity.SELF_REPORTED
     assert len(report.faults) == 3
@@ -171,12 +168,7 @@ def test_methods_that_talk_behind_the_engine_depend_on_its_waves(alone: Path, mo
 
 def test_a_little_more_by_torch_is_refused(copy: Path) -> None:
     """Within the tolerance of a trainer whose bits depend on the machine."""
-
-    def by_torch(meta: dict[str, Any], curves: dict[str, Any]) -> None:
-        raised(0.009)(meta, curves)
-        meta["provenance"]["trainer"] = "torch"
-
-    repacked(copy, [sealed(one, by_torch) for one in records(copy)])
+    repacked(copy, [altered(raised(one, 0.009), {"provenance.trainer": "torch"}) for one in records(copy)])
     report = judged(copy)
     assert report.validity is Validity.SELF_REPORTED
     assert len(report.faults) == len(records(copy))
@@ -188,7 +180,7 @@ def test_records_that_disagree_with_the_archive_are_run_first(copy: Path, tmp_pa
     several = records(copy)
     archive.write(tmp_path / "smoke", several)
     which = next(i for i, one in enumerate(several) if one.selector == "fedavg")
-    several[which] = sealed(several[which], raised(0.005))
+    several[which] = raised(several[which], 0.005)
     repacked(copy, several)
     found = check(copy, apart=False, archives=tmp_path)
     assert [one.runs for one in found.questions] == [(several[which].run_id,)]
@@ -207,19 +199,11 @@ def test_two_seeds_with_the_same_draws_are_a_question(copy: Path, what: str) -> 
     """It is answered if the runs that it names give the same again."""
     several = records(copy)
     first, second = (i for i, one in enumerate(several) if one.selector == "fedavg" and one.seed < 2)
-
-    def like_the_first(meta: dict[str, Any], curves: dict[str, Any]) -> None:
-        if what != "curves":
-            meta["digests"][what] = several[first].meta["digests"][what]
-            return
-        curves |= {name: several[first].curves[name].copy() for name in ("test_accuracy", "test_loss", "train_loss")}
-        for name in ("test_accuracy", "test_loss", "train_loss"):
-            meta["final"][name] = several[first].meta["final"][name]
-        meta["time_to_target"] = copies.deepcopy(several[first].meta["time_to_target"])
-        for target, own in zip(meta["time_to_target"], several[second].meta["time_to_target"], strict=True):
-            target["censored_at"] = own["censored_at"]
-
-    several[second] = sealed(several[second], like_the_first)
+    if what == "curves":
+        several[second] = measuring(several[second], {name: several[first].curves[name] for name in METRICS})
+    else:
+        digests = several[first].digests.as_dict()
+        several[second] = sealed(altered(several[second], {f"digests.{what}": digests[what]}))
     repacked(copy, several)
     found = check(copy, apart=False)
     assert found.faults == ()
@@ -236,29 +220,21 @@ def test_two_seeds_with_the_same_draws_are_a_question(copy: Path, what: str) -> 
 def test_an_accuracy_that_nobody_reached_is_a_question(copy: Path, tmp_path: Path) -> None:
     """Above 0.99, or above every committed run at the point; an honest one answers it."""
     several = records(copy)
-    assert max(one.meta["final"]["test_accuracy"] for one in several) < 0.99
-    worse = [sealed(one, raised(-0.2)) for one in several if one.selector == "fedavg"]
-    own = [sealed(one, lambda meta, _: meta["digests"].update(plan="0" * 32)) for one in worse]
-    archive.write(tmp_path / "smoke", own)
+    assert all(one.final.test_accuracy is not None and one.final.test_accuracy < 0.99 for one in several)
+    archive.write(tmp_path / "smoke", [planned(raised(one, -0.2)) for one in several if one.selector == "fedavg"])
     found = check(copy, apart=False, archives=tmp_path)
     assert any("is higher than every committed run at calm" in one.line for one in found.questions)
     assert found.open == found.questions
     report = rerun(found, copy, 9, 0, run_plugins=True)
     assert (report.open, report.faults, report.validity) == ((), (), Validity.RE_RUN)
-    high = [sealed(one, raised(0.995 - one.meta["final"]["test_accuracy"])) for one in several]
-    repacked(copy, high)
+    repacked(copy, [raised(one, 0.995 - (one.final.test_accuracy or 0)) for one in several])
     assert any("is higher than 0.99" in one.line for one in check(copy, apart=False).questions)
 
 
 @confined
 def test_questions_do_not_steer_the_draw_away(copy: Path, tmp_path: Path) -> None:
     """Records that answer questions are run beside those that are drawn, not in their place."""
-    several = records(copy)
-
-    def another(one: Record) -> Record:
-        return sealed(one, lambda meta, _: meta["digests"].update(plan="0" * 32)) if one.selector == "fedavg" else one
-
-    archive.write(tmp_path / "smoke", [another(one) for one in several])
+    archive.write(tmp_path / "smoke", [planned(one) if one.selector == "fedavg" else one for one in records(copy)])
     found = check(copy, apart=False, archives=tmp_path)
     assert len({run for one in found.questions for run in one.runs}) == 3
     report = rerun(found, copy, 3, 0, run_plugins=True)
@@ -335,21 +311,25 @@ def test_too_few_trials_keep_it_from_the_last_rung(made: Made, copy: Path) -> No
 def test_a_record_without_its_servers_work_is_a_fault() -> None:
     """It is not in the digest of the result, which older records have without it."""
     (record,) = fb.run("digits-demo", "fedecho[buffer_size=2]", overrides=[*SMALL, "public.size=50"])
-    assert verify(record)["not_compared"] == []
-    meta, curves = copies.deepcopy(record.meta), dict(record.curves)
-    del meta["digests"]["server"], curves[SERVER_CURVE]
-    meta["ledger"] = {key: value for key, value in meta["ledger"].items() if key not in SERVER_LEDGER}
-    result = verify(Record(meta, curves))
-    assert (result["verdict"], result["not_compared"]) == ("identical", ["the server's work"])
+    assert verify(record).not_compared == ()
+    older = {
+        "digests": record.digests.model_copy(update={"server": None}),
+        "ledger": record.ledger.model_copy(update=dict.fromkeys(SERVER_LEDGER)),
+        "curves": {name: record.curves[name] for name in CURVES},
+    }
+    result = verify(record.model_copy(update=older))
+    assert (result.verdict, result.not_compared) == ("identical", ("the server's work",))
 
 
 # ---- entry points ----
 
 
 def test_another_code_of_an_entry_point_is_another_run() -> None:
-    algorithm = {"name": "mine", "options": {}, "origin": {"kind": "entry point", "class": "Mine", "sha256": "a" * 64}}
-    other = json.loads(json.dumps(algorithm).replace("a" * 64, "b" * 64))
-    assert run_id("0" * 16, algorithm, 0) != run_id("0" * 16, other, 0)
+    origin = {"kind": "entry point", "class": "Mine", "sha256": "a" * 64}
+    one = sealed(altered(storable("mine"), {"spec.algorithm.origin": origin}))
+    check_consistent(one, "made up")
+    with pytest.raises(RecordError, match="run_id: the rest of the record gives"):
+        check_consistent(altered(one, {"spec.algorithm.origin.sha256": "b" * 64}), "made up")
 
 
 @confined

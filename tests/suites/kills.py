@@ -123,7 +123,7 @@ def _finished(process: int) -> int:
 
 
 def digests(store: Path) -> dict[str, str]:
-    return {record.run_id: record.meta["digests"]["result"] for record in Store(store)}
+    return {record.run_id: record.digests.result for record in Store(store)}
 
 
 def _left(store: Path) -> list[str]:

@@ -33,7 +33,7 @@ KILLS = 10
 def results(store: Path) -> dict[str, str]:
     records = list(Store(store))
     assert len({record.run_id for record in records}) == len(records)
-    return {record.run_id: record.meta["digests"]["result"] for record in records}
+    return {record.run_id: record.digests.result for record in records}
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from fedbench.suites import trials as trials_table
 from fedbench.suites.space import load as load_space
 from fedbench.suites.suite import load
 from fedbench.suites.tuning import Outcome, Score, choose, trials
+from tests.conftest import altered
 
 SMOKE, SPACE = load("smoke"), load_space("axes")
 
@@ -31,11 +31,10 @@ def model() -> Record:
 
 def made(model: Record, accuracies: Sequence[float], state: str = "finished") -> Outcome:
     """Of a run whose accuracy at every virtual second, from 0 on, is given."""
-    meta: dict[str, Any] = copy.deepcopy(model.meta)
-    meta["outcome"]["state"] = state
-    meta["final"]["test_accuracy"] = accuracies[-1]
+    one = altered(model, {"outcome.state": state, "final.test_accuracy": accuracies[-1]})
     curves = {name: column[: len(accuracies)] for name, column in model.curves.items()}
-    return Outcome.of(Record(meta, {**curves, "test_accuracy": np.array(accuracies, np.float32)}))
+    curves["test_accuracy"] = np.array(accuracies, np.float32)
+    return Outcome.of(one.model_copy(update={"curves": curves}))
 
 
 def test_trials_see_neither_the_seeds_nor_the_examples_of_a_comparison() -> None:
@@ -97,7 +96,7 @@ def test_tuning_from_runs_to_the_files(tmp_path: Path) -> None:
     assert tuning.outcomes(found[0], store, {}) is None
     tally = campaign.compute([spec for trial in found for spec in trial.specs], store)
     assert (tally.wanted, tally.there, tally.before, tally.failed) == (10, 10, 0, ())
-    assert all(record.meta["final"]["evaluated_on"] == "validation" for record in store)
+    assert all(record.final.evaluated_on == "validation" for record in store)
     runs = {trial.number: tuning.outcomes(trial, store, {}) or [] for trial in found}
     options = {trial.number: trial.options for trial in found}
     chosen = choose(options, runs)

@@ -196,5 +196,5 @@ def test_the_packages_plays() -> None:
     assert data.train.owner is not None
     sizes = np.bincount(data.train.owner)
     assert (len(sizes), int((sizes >= 150).sum()) >= 400, sizes.max()) == (851, True, 6121)
-    recorded = {one.meta["provenance"].get("files", {}).get("plays") for one in archive.read(BEYOND, check=False)} - {None}
+    recorded = {one.provenance.files.get("plays") for one in archive.read(BEYOND, check=False)} - {None}
     assert {data.sha256} == recorded, "the committed records are of other plays"

@@ -17,4 +17,4 @@ Rows = Mapping[str, Sequence[Record]]
 
 def is_reference(runs: Sequence[Record]) -> bool:
     """Returns whether these are the runs of a reference, which is shown and not ranked."""
-    return bool(runs[0].meta["spec"]["algorithm"].get("reference"))
+    return runs[0].spec.algorithm.reference

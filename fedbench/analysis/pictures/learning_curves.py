@@ -23,7 +23,7 @@ class Line:
     middle, low, high: the values there. All four are empty if a seed has no value.
     band: what `low` and `high` are, as in `Curve`.
     seeds: the number of runs of the row.
-    unfinished: the number of runs that diverged, stalled or failed. The line ends where the first
+    unfinished: the number of runs that diverged or stalled. The line ends where the first
     of the runs ends.
     hits: for every target the number of seeds that reach it. A run that did not finish reaches
     none.
@@ -72,8 +72,8 @@ def learning_curves(
     where = find(axis)
     if not rows or not all(rows.values()):
         raise RecordError(f"learning curves: expected rows with at least one run each, got {len(rows)} rows")
-    scenario = next(iter(rows.values()))[0].meta["spec"]["scenario"]
-    targets = sorted(float(one["value"]) for one in scenario.get("targets") or () if one["metric"] == metric)
+    scenario = next(iter(rows.values()))[0].spec.scenario
+    targets = sorted(float(one.value) for one in scenario.targets if one.metric == metric)
     lines = tuple(_line(row, runs, where, metric, targets, quartiles) for row, runs in rows.items())
     return LearningCurves(where.name, where.title, where.unit, metric, tuple(targets), lines)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from fedbench.analysis.pictures import Rows, is_reference
 from fedbench.analysis.statistics import Estimate, estimate
@@ -61,29 +60,37 @@ def participation(rows: Rows) -> tuple[Participation, ...]:
 
 
 def _staleness(row: str, runs: Sequence[Record]) -> Staleness:
-    counts = [sum(column) for column in zip_longest(*(_of(run, "staleness_histogram") for run in runs), fillvalue=0)]
+    counts = [sum(column) for column in zip_longest(*map(_histogram, runs), fillvalue=0)]
     used = sum(_used(run) for run in runs)
     shares = tuple(count / used for count in counts) if used else ()
-    mean = estimate(_of(run, "staleness_mean") for run in runs)
-    return Staleness(row, shares, 1 - sum(counts) / used if used else 0.0, mean, max(_of(run, "staleness_max") for run in runs))
+    mean = estimate(_known(run, "staleness_mean") for run in runs)
+    largest = max(run.ledger.staleness_max for run in runs)
+    return Staleness(row, shares, 1 - sum(counts) / used if used else 0.0, mean, largest)
 
 
 def _participation(row: str, runs: Sequence[Record]) -> Participation:
-    clients = int(runs[0].meta["spec"]["scenario"]["clients"])
-    least, most = (sum(_of(run, f"participation_{end}") for run in runs) / len(runs) for end in ("min", "max"))
+    clients = runs[0].spec.scenario.clients
+    least, most = (sum(_known(run, f"participation_{end}") for run in runs) / len(runs) for end in ("min", "max"))
     mean = sum(_used(run) for run in runs) / len(runs) / clients
-    return Participation(row, clients, least, mean, most, estimate(_of(run, "participation_gini") for run in runs))
+    return Participation(row, clients, least, mean, most, estimate(_known(run, "participation_gini") for run in runs))
 
 
 def _used(run: Record) -> int:
     """Returns how many results a run used. The histogram counts a result as often as it is drawn,
     which the number of consumed jobs does not; it leaves out very old results, which that number
     has. So the larger of both is taken."""
-    return int(max(_of(run, "jobs_consumed"), sum(_of(run, "staleness_histogram"))))
+    return int(max(_known(run, "jobs_consumed"), sum(_histogram(run))))
 
 
-def _of(run: Record, name: str) -> Any:
-    found = run.meta["ledger"].get(name)
+def _histogram(run: Record) -> Sequence[int]:
+    _known(run, "staleness_histogram")
+    return run.ledger.staleness_histogram or ()
+
+
+def _known(run: Record, name: str) -> float:
+    """Returns an entry of the ledger. Raises RecordError for a record that was made before it was
+    counted."""
+    found: float | None = getattr(run.ledger, name)
     if found is None:
         raise RecordError(f"record {run.run_id} ({run.scenario}, {run.selector}, seed {run.seed}): its ledger has no {name!r}")
     return found

@@ -32,7 +32,7 @@ class Tried:
     budget.
     misses: the number of pairs of a seed and a target that it does not reach, of `attempts` pairs.
     With misses, `seconds` is a lower bound.
-    unfinished: the number of runs that diverged, stalled or failed.
+    unfinished: the number of runs that diverged or stalled.
     """
 
     trial: Count

@@ -13,7 +13,7 @@ regret_low, regret_high      its 95 % interval; the end is empty if it is not kn
 in_set                       1 if the row is in the set of the best of its system; for all targets together only
 gradients, bytes             the cost on the other axes; empty without a verdict, and for one target if a seed misses
 at_work                      the mean number of clients at work
-seeds, unfinished            runs, and those of them that diverged, stalled or failed
+seeds, unfinished            runs, and those of them that diverged or stalled
 """
 
 from __future__ import annotations

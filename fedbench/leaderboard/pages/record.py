@@ -12,7 +12,7 @@ from fedbench.analysis.axes import AXES, Axis
 from fedbench.analysis.statistics import Estimate
 from fedbench.documents.parts import Kind
 from fedbench.documents.pictures import Timeline
-from fedbench.documents.section import Outcome, Provenance, Row, Section
+from fedbench.documents.section import Provenance, Row, Section
 from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.pages.frame import Site, View
@@ -20,6 +20,7 @@ from fedbench.leaderboard.pages.scenario import bands, cut, last_reached
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.histogram import histogram
 from fedbench.leaderboard.pictures.timeline import timeline
+from fedbench.results.sections import Outcome
 
 MEASURES: Mapping[str, tuple[str, Callable[[Estimate], str]]] = {
     "test_accuracy": ("Test accuracy at the end", formats.interval),

@@ -103,7 +103,7 @@ def _tau(means: Strata) -> Floats:
 def _costs(results: Results, point: str) -> Costs | None:
     rows = _rows(results, point)
     found = costs(rows)
-    every = next(iter(rows.values()))[0].meta["spec"]["scenario"]["evaluation"].get("every_seconds")
+    every = next(iter(rows.values()))[0].spec.scenario.evaluation.spacing["every_seconds"]
     targets = resolved(found, every)
     return found.at(targets) if targets else None
 

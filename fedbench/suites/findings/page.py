@@ -87,9 +87,9 @@ def _first_tuned(suites: Sequence[Results]) -> Results | None:
 
 def _limits(results: Results) -> Iterator[str]:
     name = results.suite.name
-    if any((run.meta["spec"]["scenario"].get("public") or {}).get("source") == "held_out" for run in results.runs.values()):
+    if any(run.spec.scenario.holds_out_public_data for run in results.runs.values()):
         yield f"- {name}: public data are held out of the training data, which flatters algorithms that use them."
-    dirty = sum(bool(run.meta["provenance"].get("dirty")) for run in results.runs.values())
+    dirty = sum(bool(run.provenance.dirty) for run in results.runs.values())
     if dirty:
         yield f"- {name}: {dirty:,} runs were made with local changes, and are not valid by the rules."
     for reason, rows in results.absent.items():

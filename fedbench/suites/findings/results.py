@@ -113,7 +113,7 @@ class Results:
     @property
     def commits(self) -> list[str]:
         """Returns the commits at which the runs were made."""
-        return sorted({str(run.meta["provenance"].get("commit") or "unknown") for run in self.runs.values()})
+        return sorted({str(run.provenance.commit or "unknown") for run in self.runs.values()})
 
     @cached_property
     def hashes(self) -> dict[str, str]:
@@ -268,7 +268,7 @@ def _shown(board: Board) -> float | None:
 
 
 def _digest(runs: Iterable[Record]) -> str:
-    lines = sorted(f"{run.run_id} {run.meta['digests']['result']}\n" for run in runs)
+    lines = sorted(f"{run.run_id} {run.digests.result}\n" for run in runs)
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:32]
 
 

@@ -237,10 +237,10 @@ def as_they_are(results: Results) -> str:
     rows = []
     for point, of_point in results.complete(tuned=False).items():
         for standing in results.default[point].standings:
-            ends = [run.meta["final"] for run in of_point[standing.row]]
-            accuracies = ", ".join("-" if end["test_accuracy"] is None else f"{100 * end['test_accuracy']:.1f}" for end in ends)
+            ends = [run.final for run in of_point[standing.row]]
+            accuracies = ", ".join("-" if end.test_accuracy is None else f"{100 * end.test_accuracy:.1f}" for end in ends)
             held = f"{standing.hits} of {standing.attempts}"
-            rows.append((point, standing.row, held, accuracies, ", ".join(f"{end['version']:,}" for end in ends)))
+            rows.append((point, standing.row, held, accuracies, ", ".join(f"{end.version:,}" for end in ends)))
     text = (
         "Options are those that the suite names; none were tuned here. Targets count once a seed. Accuracies at the end of the budget, and "
         "the updates until then, are given for every seed."

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedbench.analysis.pictures.ledgers import participation, staleness
 from fedbench.errors import RecordError
 from fedbench.results.record import Record
-from tests.conftest import record
+from tests.conftest import alter, record
 
 COUNTS = st.lists(st.integers(0, 50), max_size=8)
 
@@ -21,7 +21,7 @@ def run(histogram: Sequence[int], seed: int = 0, **more: Any) -> Record:
     one = record("fedbuff", seed)
     values = {"staleness_mean": 1.0, "staleness_max": len(histogram), "jobs_consumed": sum(histogram)}
     spread = {"participation_min": 1, "participation_max": 6 + 2 * seed, "participation_gini": 0.1 * seed}
-    one.meta["ledger"] |= {"staleness_histogram": list(histogram), **values, **spread, **more}
+    alter(one, "ledger", {"staleness_histogram": list(histogram), **values, **spread, **more})
     return one
 
 
@@ -65,12 +65,12 @@ def test_participation_is_of_clients() -> None:
 
 def test_a_reference_has_no_clients_to_take_part() -> None:
     pooled = run([5])
-    pooled.meta["spec"]["algorithm"]["reference"] = True
+    alter(pooled, "spec.algorithm.reference", True)
     assert participation({"centralised": [pooled]}) == ()
 
 
 def test_a_ledger_without_a_histogram_is_named(record: Callable[..., Record]) -> None:
     with pytest.raises(
-        RecordError, match=r"record fedavg-c0ffee-3 \(slow_tail, fedavg, seed 3\): its ledger has no 'staleness_histogram'"
+        RecordError, match=r"record [0-9a-f]{16} \(slow_tail, fedavg, seed 3\): its ledger has no 'staleness_histogram'"
     ):
         staleness({"fedavg": [record("fedavg", 3)]})

@@ -3,7 +3,6 @@ power."""
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import os
 import pickle
@@ -15,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fedbench import registry
@@ -24,8 +24,9 @@ from fedbench.engine.run import Run
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.verify import verify
 from fedbench.errors import OriginError, PluginError
-from fedbench.results.record import Record, result_digest, run_id
+from fedbench.results.record import Record, with_results
 from fedbench.scenarios.load import load
+from tests.conftest import alter, altered, sealed
 from tests.engine.isolation.plugins import ATTACKS, HONEST, attacking, confined
 
 SMALL = ["clients=12", "budget.seconds=3", "local.steps=3", "task.model=softmax", "public.size=50"]
@@ -49,7 +50,7 @@ def check_same(folder: Path, name: str) -> None:
     options = {key: 2 for key in ("cohort_size", "buffer_size") if key in registry.find("algorithm", name)().options()}
     file = renamed(folder, name)
     result = verify(made(file, options), algorithm=f"{file}:Mine")
-    assert (result["verdict"], result["differences"], result["undeclared"]) == ("identical", [], [])
+    assert (result.verdict, result.differences, result.undeclared) == ("identical", (), ())
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -85,7 +86,7 @@ def test_a_plugin_that_selects_and_weighs_by_itself(tmp_path: Path) -> None:
     )
     record = made(file)
     assert record.warnings == ("x has 650 numbers",)
-    assert verify(record, algorithm=f"{file}:Mine")["verdict"] == "identical"
+    assert verify(record, algorithm=f"{file}:Mine").verdict == "identical"
 
 
 GREEDY = """\
@@ -149,8 +150,8 @@ def test_a_plugin_that_computes_more_than_it_declares(tmp_path: Path, base: str,
     file = tmp_path / "plugin.py"
     file.write_text(GREEDY.format(base=base, body=body))
     result = verify(made(file), algorithm=f"{file}:Mine")
-    assert result["verdict"] == "identical"
-    (sentence,) = result["undeclared"]
+    assert result.verdict == "identical"
+    (sentence,) = result.undeclared
     assert re.match(words, sentence)
 
 
@@ -167,12 +168,9 @@ def calm(file: Path) -> Record:
 
 def better(record: Record) -> Record:
     """A forgery: accuracies raised by 0.06, with digests that fit."""
-    record = copy.deepcopy(record)
-    for name in ("test_accuracy", "client_accuracy_mean"):
-        record.meta["final"][name] += 0.06
-    record.curves["test_accuracy"] += 0.06
-    record.meta["digests"]["result"] = result_digest(record.meta, record.curves)
-    return record
+    raised = {f"final.{name}": getattr(record.final, name) + 0.06 for name in ("test_accuracy", "client_accuracy_mean")}
+    curves = {**record.curves, "test_accuracy": record.curves["test_accuracy"] + np.float32(0.06)}
+    return with_results(altered(record, raised).model_copy(update={"curves": curves}))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -180,10 +178,10 @@ def test_the_verdict_is_the_same_under_a_plugin_that_patches_what_it_can(tmp_pat
     file = tmp_path / "plugin.py"
     file.write_text(attacking(ATTACKS[attack]))
     honest = calm(file)
-    assert verify(honest, algorithm=f"{file}:Mine")["verdict"] == "identical"
+    assert verify(honest, algorithm=f"{file}:Mine").verdict == "identical"
     result = verify(better(honest), algorithm=f"{file}:Mine")
-    assert result["verdict"] == "differs"
-    assert "final.test_accuracy" in result["differences"]
+    assert result.verdict == "differs"
+    assert "final.test_accuracy" in result.differences
     assert not any(
         module.startswith("_fedbench_file_")
         for module in sys.modules
@@ -223,7 +221,7 @@ def test_a_plugin_that_misbehaves_gives_one_error(tmp_path: Path, body: str, wor
     file.write_text(HONEST)
     record = made(file)
     file.write_text(f"{body}\n{HONEST if 'class Mine' not in body else ''}")
-    record.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}  # its sum does not matter here
+    alter(record, "spec.algorithm.origin", {"kind": "object", "class": "Mine"})  # its sum does not matter here
     begin = time.process_time()
     with pytest.raises((PluginError, ConfinedError), match=words) as error:
         verify(record, algorithm=f"{file}:Mine")
@@ -245,7 +243,7 @@ def test_a_name_that_is_another_ones(tmp_path: Path) -> None:
     file = tmp_path / "plugin.py"
     file.write_text(HONEST)
     record = made(file)
-    record.meta["spec"]["algorithm"]["name"] = "yours"
+    alter(record, "spec.algorithm.name", "yours")
     with pytest.raises(OriginError, match="its algorithm is 'yours', the class Mine is named 'mine'"):
         verify(record, algorithm=f"{file}:Mine")
 
@@ -302,13 +300,11 @@ def test_a_policy_that_is_none(tmp_path: Path, policy: str) -> None:
     file = tmp_path / "plugin.py"
     file.write_text(HONEST)
     record = made(file)
-    record.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}
+    alter(record, "spec.algorithm.origin", {"kind": "object", "class": "Mine"})
     file.write_text(
         f"{HONEST}\n    def dispatch(self, info):\n        from fedbench.types import Rounds\n        return {policy}\n"
     )
-    spec = record.meta["spec"]
-    spec["algorithm"]["origin"]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-    record.meta["run_id"] = run_id(spec["scenario_hash"], spec["algorithm"], spec["seed"])
+    record = sealed(altered(record, {"spec.algorithm.origin.sha256": hashlib.sha256(file.read_bytes()).hexdigest()}))
     with pytest.raises(PluginError, match=r"mine: dispatch: (cohort_size 1000000000 is over|prelude must be)"):
         verify(record, algorithm=f"{file}:Mine")
 

@@ -15,9 +15,9 @@ from fedbench.documents.site import Beside
 from fedbench.leaderboard import build, write
 from fedbench.leaderboard.home import read
 from fedbench.results.record import Record
-from tests.conftest import record
+from tests.conftest import alter, record
 from tests.leaderboard.papers import cell, made, table
-from tests.leaderboard.reading import HOSTILE
+from tests.leaderboard.reading import HOSTILE, named
 from tests.leaderboard.suite import full
 from tests.leaderboard.test_home import folder as home_file
 from tests.leaderboard.test_standings import AVERAGES
@@ -54,11 +54,12 @@ def board() -> list[Record]:
                 if selector == "fednova":
                     curve = [0.1, 0.2, 0.2, 0.2, 0.2]
                 state = "diverged" if (selector, seed) == ("fedprox", 3) else "finished"
-                one = record(selector, seed, curve, scenario=scenario, scenario_hash=f"c0ffee{place}", state=state)
-                one.meta["spec"]["scenario"]["evaluation"]["every_seconds"] = 0.1
+                name = "alone" if selector == HOSTILE else selector
+                one = record(name, seed, curve, scenario=scenario, scenario_hash=f"c0ffee{place}", state=state)
+                alter(one, "spec.scenario.evaluation.every_seconds", 0.1)
                 if selector.partition("[")[0] in ("fedbuff", "fedasync", "fadas"):
-                    one.meta["spec"]["algorithm"]["options"]["concurrency"] = 10
-                runs.append(one)
+                    alter(one, "spec.algorithm.options.concurrency", 10)
+                runs.append(named(one, HOSTILE) if selector == HOSTILE else one)
     return runs
 
 

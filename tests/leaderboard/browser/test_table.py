@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.conftest import sixteen
 from tests.leaderboard.browser.conftest import ALGORITHMS, SCENARIOS, Open
 from tests.leaderboard.reading import HOSTILE, document
 
@@ -123,7 +124,7 @@ def test_a_drawer_says_where_a_row_is_from(visit: Open, site: Path) -> None:
     text = drawer.inner_text()
     for part in (
         "fedbench run calm -a 'fedavg' --seeds 5",
-        "c0ffee0",
+        sixteen("c0ffee0"),
         "abc",
         "native",
         "0, 1, 2, 3, 4",

@@ -10,6 +10,7 @@ from fedbench.suites.findings.results import Results
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import TUNED, Tuned
 from tests.analysis.runs_made_up import SCATTER, SEEDS, arriving
+from tests.conftest import altered, sixteen
 
 Seconds = Mapping[str, float | None]
 """By selector the mean second at which its runs arrive; None: never."""
@@ -37,9 +38,8 @@ def runs(selector: str, point: str, second: float | None, tuned: bool, **more: A
     for seed, late in enumerate(SCATTER):
         at = None if second is None else second + late
         one = arriving(selector, seed, at, scenario=point, scenario_hash=point, **more)
-        one.meta["run_id"] += "-tuned" * tuned
-        one.meta["digests"]["result"] = f"{selector} {point} {seed} {tuned}"
-        found.append(one)
+        named = sixteen(f"{one.run_id}{TUNED * tuned}")
+        found.append(altered(one, {"run_id": named, "digests.result": 2 * named}))
     return found
 
 

@@ -8,6 +8,7 @@ from fedbench.errors import UsageError
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import Results
 from fedbench.suites.suite import Seeds
+from tests.conftest import alter
 from tests.suites.findings.made_up import results, suite
 
 ROWS = {
@@ -97,7 +98,7 @@ def test_how_sure_it_is() -> None:
 def test_the_table_of_algorithms() -> None:
     one = results(ROWS, DEFAULT)
     for run in one.seats["calm"]["fedbuff (tuned)"] + one.seats["rough"]["fedbuff (tuned)"]:
-        run.meta["ledger"]["busy_fraction"] = 0.2
+        alter(run, "ledger.busy_fraction", 0.2)
     clients = one.suite.scenario_at(one.suite.points[0]).clients
     found = cells(section(written(one), "### The algorithms"), "fedbuff")
     assert found[1] == "10 clients at work"
@@ -137,9 +138,9 @@ def test_a_suite_that_looks_for_no_options() -> None:
 def test_what_is_missing_or_broken_is_said() -> None:
     one = results(ROWS, DEFAULT, suite(algorithms=("fedavg", "fedbuff", "fedasync", "asysg", "centralised", "fedprox")))
     one.seats["calm"]["fedbuff (tuned)"].pop()
-    one.seats["calm"]["fedavg"][0].meta["provenance"]["dirty"] = True
+    alter(one.seats["calm"]["fedavg"][0], "provenance.dirty", True)
     for run in one.seats["rough"]["fedasync"]:
-        run.meta["outcome"]["state"] = "diverged"
+        alter(run, "outcome.state", "diverged")
     text = written(one)
     assert "- made-up: left out, 9 of 10 seeds: fedbuff (tuned) at calm." in text
     assert "- made-up: left out, no run: fedprox at calm, fedprox at rough." in text
@@ -158,7 +159,7 @@ def test_what_has_no_intervals_is_refused() -> None:
 def test_public_data_make_a_group_of_their_own() -> None:
     one = results({"calm": {"fedavg": 8, "fedbuff": 4, "fedecho": 2}}, {})
     for run in one.seats["calm"]["fedecho (tuned)"]:
-        run.meta["spec"]["scenario"]["public"] = {"source": "held_out", "size": 10}
+        alter(run, "spec.scenario.public", {"source": "held_out", "size": 10})
     text = written(one)
     assert "- made-up: public data are held out of the training data, which flatters algorithms that use them." in text
     assert cells(section(text, "### 10 clients at work, public data"), "calm")[1] == "fedecho"

@@ -55,7 +55,7 @@ def test_later_entrants_touched_no_row(found: list[Results]) -> None:
             continue
         there = one.among(reference.made_of)
         assert reference_of(there) == reference, one.suite.name
-        lines = sorted(f"{run.run_id} {run.meta['digests']['result']}\n" for run in there.runs.values())
+        lines = sorted(f"{run.run_id} {run.digests.result}\n" for run in there.runs.values())
         first[one.suite.name] = (len(lines), hashlib.sha256("".join(lines).encode()).hexdigest()[:32])
     assert first == AT_FIRST
 

@@ -47,7 +47,7 @@ def print_outcome(records: Records, store: Path) -> None:
 def _lines(row: Row, targets: Sequence[Goal]) -> Iterator[dict[str, str]]:
     """Yields the cells of a row by column: in a line for each target or, without targets, in one
     line that has what whole runs spent."""
-    from fedbench.leaderboard import cells, formats  # the other verbs start faster without it
+    from fedbench.leaderboard import columns, formats  # the other verbs start faster without it
 
     means = {name: value.mean for name, value in row.measures.items()}
     end = {"final accuracy": formats.interval(row.measures["test_accuracy"])}
@@ -55,7 +55,7 @@ def _lines(row: Row, targets: Sequence[Goal]) -> Iterator[dict[str, str]]:
         end["outcome"] = formats.outcomes(row.outcomes)
     if not targets:
         spent = {"updates": written.number(means["updates"]), "gradients": written.number(means["gradient_evaluations"])}
-        yield {"algorithm": row.selector, **spent, "traffic": written.size(cells.traffic(means)), **end}
+        yield {"algorithm": row.selector, **spent, "traffic": written.size(columns.traffic(means)), **end}
     for target in targets:
         found = {axis: hits(row.runs, target, axis) for axis in COSTS}
         held = found["seconds"]

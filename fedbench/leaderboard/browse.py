@@ -7,24 +7,29 @@ JSON, since a page that was opened from a file may not fetch.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from fedbench import written
-from fedbench.documents.board import AXES, Standing
+from fedbench.documents.board import Standing
 from fedbench.documents.section import Row, Section
-from fedbench.documents.suite import TITLES, Document, Entrant, Point
+from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.cells import traffic
-from fedbench.leaderboard.columns import Said, columns
+from fedbench.leaderboard.columns import DECLARED, Cell, Seen, of_table, shortened
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import bars
 from fedbench.leaderboard.pictures.scales import DIGITS, LogScale
-from fedbench.written import Ratio
-
-NO_SYSTEM = "not compared"
-"""What stands for the system of references, and of rows that are on no board."""
 
 Flat = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Said:
+    """A field of a row: its value, by which rows are sorted and which is downloaded, and what a
+    reader sees; for targets a text for each."""
+
+    value: object
+    text: str | list[str]
 
 
 def rows(site: Site) -> list[Flat]:
@@ -47,7 +52,8 @@ def script(site: Site) -> str:
             name: texts for name in fields if (texts := [said.text for row in found if isinstance(said := row[name], Said)])
         },
         "columns": [
-            vars(one) for one in columns(sorted({one.target for board in boards for row in board for one in row.targets}))
+            {name: getattr(one, name) for name in ("name", "title", "first", "is_number", "is_shown", "target")}
+            for one in of_table(sorted({one.target for board in boards for row in board for one in row.targets}))
         ],
         "ticks": [[(one, written.tick(one, "s")) for one in LogScale(1e-3, 1e6).round(digits)] for digits in DIGITS],
         "bar": (bars.WIDTH, bars.HEIGHT, bars.TICK),
@@ -73,27 +79,32 @@ def curves(site: Site, document: Document, point: Point) -> Iterator[tuple[str, 
 
 
 def _of_document(site: Site, document: Document) -> Iterator[Flat]:
-    algorithms = {one.label: one for one in document.algorithms}
     for point in document.points:
         for kind in document.kinds:
             board, order = document.board(kind, point.name), document.systems(kind)
             ordered = _ordered(board, document.rows(kind, point.name), order)
             for i, row in enumerate(ordered):
+                seen = Seen(document, point.name, kind, row, board.get(row.label), document.sections[kind][point.name])
                 yield {
                     "id": "/".join((document.name, point.name, row.label, kind)),
                     "page": site.places.record(document.name, point.name, row.label, kind),
-                    "suite": document.name,
-                    "point": point.name,
                     "factor": point.axis,
                     "point_page": site.places.scenario(document.name, point.name),
-                    "algorithm": row.label,
-                    "options_kind": kind,
-                    **_of_algorithm(algorithms[row.label], document),
+                    "rules": document.suite.rules if document.suite else None,
                     "budget_seconds": point.budget_seconds,
-                    **_of_standing(board.get(row.label), len(row.seeds)),
-                    "against": _against(board.get(row.label), [one.label for one in ordered[i + 1 :]]),
-                    **_of_row(row, document.sections[kind][point.name]),
+                    **{column.name: _field(column.cell(seen)) for column in DECLARED},
+                    **_of_standing(seen.standing, len(row.seeds)),
+                    "against": _against(seen.standing, [one.label for one in ordered[i + 1 :]]),
+                    **_of_row(row, seen.section),
                 }
+
+
+def _field(cell: Cell) -> object:
+    """Returns what a cell says. A text says itself."""
+    value = cell.worth
+    if isinstance(value, str):
+        return value
+    return Said(shortened(value) if isinstance(value, int | float) and not isinstance(value, bool) else value, cell.text)
 
 
 def _ordered(board: Mapping[str, Standing], rows: Sequence[Row], order: Sequence[str]) -> list[Row]:
@@ -106,39 +117,17 @@ def _ordered(board: Mapping[str, Standing], rows: Sequence[Row], order: Sequence
     return sorted(rows, key=lambda row: places.get(row.label, (len(order), len(board))))
 
 
-def _of_algorithm(algorithm: Entrant, document: Document) -> Flat:
-    return {
-        "family": algorithm.family,
-        "public_data": _yes("public_data" in (algorithm.facts or algorithm).requires),
-        "clients_remember": _yes(algorithm.facts.clients_remember if algorithm.facts else None),
-        "rules": document.suite.rules if document.suite else None,
-    }
-
-
 def _of_standing(row: Standing | None, seeds: int) -> Flat:
-    """Returns what a row of a board says; a row that is on none has no system."""
+    """Returns what a row of a board has beside its columns; nothing is known of one that is on
+    none."""
     if row is None:
-        unknown = ("cost", "solved", "regret", "gradients_to_targets", "bytes_to_targets", "at_work")
-        return {"system": NO_SYSTEM, **dict.fromkeys(unknown, Said(None, written.NONE)), "bar": None, "is_bound": False,
-                "in_set": Said(False, "no board"), "standing": "no board", "targets": Said([], []), "marks": []}  # fmt: skip
-    gradients, sent = (row.axes[axis].cost if axis in row.axes else None for axis in AXES[1:])
-    regret, standing = row.ratio, formats.on_board(row)
+        return {"bar": None, "is_bound": False, "standing": "no board", "targets": Said([], []), "marks": []}
     return {
-        "system": row.group or NO_SYSTEM,
-        "cost": Said(_short(row.cost), formats.cost(row)),
-        "solved": _said(row.solved, written.percent),
-        "regret": Said(None, written.NONE) if regret is None else Said(_numbers(regret), " ".join(regret.parts).strip()),
-        "bar": None if regret is None else bars.shape(regret),
-        "gradients_to_targets": Said(_short(gradients), formats.cost(row, "gradient_evaluations")),
-        "bytes_to_targets": Said(_short(sent), formats.cost(row, "bytes")),
-        "at_work": _said(row.under_way),
+        "bar": None if row.ratio is None else bars.shape(row.ratio),
         "is_bound": row.is_bound,
-        "in_set": Said(
-            row.is_ahead, f"{written.BEST} yes" if row.is_ahead else "no" if standing == "behind the best" else standing
-        ),
-        "standing": standing,
+        "standing": formats.on_board(row),
         "targets": Said(
-            [[one.target, one.hits, _short(one.median)] for one in row.targets],
+            [[one.target, one.hits, shortened(one.median)] for one in row.targets],
             [written.reached(one.hits, seeds, one.median) for one in row.targets],
         ),
         "marks": row.marks,
@@ -153,49 +142,15 @@ def _against(row: Standing | None, later: Sequence[str]) -> tuple[str, list[str]
     return "".join(letters), ["" if one is None else one.equation for one in ratios]
 
 
-def _yes(value: bool | None) -> Said:
-    return Said(value, written.NONE if value is None else "yes" if value else "no")
-
-
-def _said(value: float | None, write: Callable[[float | None], str] = written.number) -> Said:
-    return Said(_short(value), write(value))
-
-
-def _mean(value: float | None) -> str:
-    return written.accuracy(value, None)
-
-
 def _of_row(row: Row, section: Section) -> Flat:
-    means, made, accuracy = row.means, row.made, row.measures["test_accuracy_at_horizon"]
-    wall = [one.wall_seconds for one in made if one.wall_seconds is not None]
+    made = row.made
     return {
-        "accuracy": Said(_short(accuracy.mean), formats.interval(accuracy)),
-        "accuracy_half_width": _short(accuracy.half_width),
-        "final_accuracy": _said(means["test_accuracy"], _mean),
-        "worst_clients": _said(means["client_accuracy_worst_decile"], _mean),
-        "updates": _said(means["updates"]),
-        "gradients": _said(means["gradient_evaluations"]),
-        "steps": _said(means["trained_steps"]),
-        "bytes": _said(traffic(means), written.size),
-        "staleness": _said(means["staleness_mean"]),
-        "busy": _said(means["busy_fraction"], written.percent),
-        "wall_seconds": _said(sum(wall) / len(wall) if len(wall) == len(made) else None),
-        "outcomes": formats.outcomes(row.outcomes),
-        "validity": row.validity,
+        "accuracy_half_width": shortened(row.measures["test_accuracy_at_horizon"].half_width),
         "seeds": row.seeds,
         "scenario_hash": section.hash,
         "commits": sorted({one.commit or "unknown" for one in made}),
         "trainers": sorted({str(one.trainer) for one in made}),
-        "options": " ".join(f"{name}={formats.option(value)}" for name, value in sorted(row.algorithm.options.items())),
         "digests": [(run.digest or "")[:16] for run in row.runs],
         "command": row.command,
         "command_needs": row.command_needs,
     }
-
-
-def _numbers(ratio: Ratio) -> list[float | None]:
-    return [_short(value) for value in ratio.numbers or ()]
-
-
-def _short(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.6g}")

@@ -12,6 +12,7 @@ from fedbench.documents.board import Standing
 from fedbench.documents.parts import Kind
 from fedbench.documents.section import Row
 from fedbench.documents.suite import Document
+from fedbench.leaderboard.columns import DECLARED, Seen
 
 Flat = dict[str, object]
 
@@ -69,7 +70,9 @@ def _flat(data: Document, point: str, kind: Kind, row: Row) -> Flat:
         stem = f"{axis}_to_{one.metric}_{one.target}"
         flat |= {f"{stem}_{name}": getattr(one, name) for name in ("median", "hits", "total", "beyond", "lower_bound")}
         flat[f"{stem}_restricted_mean"] = one.restricted_mean.mean
-    return flat | {"command": row.command, "command_needs": row.command_needs}
+    seen = Seen(data, point, kind, row, data.board(kind, point).get(row.label), scenario)
+    more = {column.name: column.cell(seen).worth for column in DECLARED if not column.csv}
+    return flat | {"command": row.command, "command_needs": row.command_needs} | more
 
 
 def _standing(found: Standing | None) -> Flat:

@@ -16,7 +16,7 @@ from fedbench.documents.parts import Kind
 from fedbench.documents.section import Row, Section
 from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.cells import columns
+from fedbench.leaderboard.columns import Seen, of_page
 from fedbench.leaderboard.pages.frame import Site, View, inline
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.labels import label_map
@@ -99,7 +99,8 @@ def _part(
 ) -> View:
     scenario, axis = document.sections[kind][point], document.axis
     board = document.board(kind, point)
-    shown = columns(scenario, axis, board)
+    shown = list(of_page(scenario, axis, has_board=bool(board)))
+    seen = {row.label: Seen(document, point, kind, row, board.get(row.label), scenario) for row in rows}
     order = {label: place for place, label in enumerate(board)}
     by_cost = sorted(rows, key=lambda row: order.get(row.label, len(order)) if board else 0)
     figures = [
@@ -120,7 +121,7 @@ def _part(
         "columns": shown,
         "sorted_by": 1,
         "figures": [figure for figure in figures if figure["lines"]],
-        "rows": [(row, [column.cell(row) for column in shown]) for row in by_cost],
+        "rows": [(row, [column.cell(seen[row.label]) for column in shown]) for row in by_cost],
         "flattered": [row.label for row in by_cost if row.flattered],
         "early": [note for row in by_cost for note in _early(row)],
         "undrawn": [row.label for row in by_cost if not row.curves[axis.name].at],

@@ -15,7 +15,8 @@ from fedbench.documents.board import Standing
 from fedbench.documents.section import Row, Section
 from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.columns import DECLARED, Cell, Seen, of_table, shortened
+from fedbench.leaderboard.cells import Cell, Seen
+from fedbench.leaderboard.columns import DECLARED, of_table, shortened
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import bars
 from fedbench.leaderboard.pictures.scales import DIGITS, LogScale

@@ -6,94 +6,20 @@ A new column is an entry of `DECLARED`. A measure that is new too is made in `an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from fedbench import written
 from fedbench.analysis.axes import Axis
 from fedbench.documents.board import AXES, Standing
-from fedbench.documents.parts import Kind, Spent
-from fedbench.documents.section import Row, Section
-from fedbench.documents.suite import Document, Entrant
+from fedbench.documents.parts import Spent
+from fedbench.documents.section import Section
 from fedbench.leaderboard import formats
+from fedbench.leaderboard.cells import Cell, Column, Say, Seen, Write
 from fedbench.written import Ratio, number, percent, size
 
 NO_SYSTEM = "not compared"
 """What stands for the system of references, and of rows that are on no board."""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A row of a document, with all that its columns may show."""
-
-    document: Document
-    point: str
-    kind: Kind
-    row: Row
-    standing: Standing | None
-    section: Section
-
-    @cached_property
-    def entrant(self) -> Entrant:
-        return next(one for one in self.document.algorithms if one.label == self.row.label)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What a row says in a column.
-
-    Attributes:
-        text: the text.
-        notes: one line below the text for each note that is not empty.
-        mark: how the row stands, in words.
-        alarm: whether a seed went wrong.
-        sort: the value by which the column is sorted. None is always last.
-        value: what is downloaded, if it is another one.
-    """
-
-    text: str
-    notes: Sequence[str] = ()
-    mark: str = ""
-    alarm: bool = False
-    sort: float | str | None = None
-    value: object = None
-
-    @property
-    def worth(self) -> object:
-        """What files have of the cell."""
-        return self.sort if self.value is None else self.value
-
-
-Write = Callable[[float | None], str]
-Say = Callable[[Seen], Cell]
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column.
-
-    Attributes:
-        name: the field of a row in files.
-        title: the heading in the table of all rows.
-        cell: what a row says.
-        page: the heading in the table of a scenario and a note on it; None: it is not there.
-        first: the direction in which the first click sorts, so that the better end is on top.
-        is_number: whether it has numbers.
-        is_shown: whether the table of all rows shows it at first.
-        csv: the column of the CSV that has the value already; by default it gets one of its name.
-        target: the target that it is about, None for another column.
-    """
-
-    name: str
-    title: str
-    cell: Say
-    page: tuple[str, str] | None = None
-    first: str = "descending"
-    is_number: bool = True
-    is_shown: bool = False
-    csv: str = ""
-    target: float | None = None
 
 
 def _text(say: Callable[[Seen], str]) -> Say:

@@ -12,7 +12,8 @@ from fedbench.documents.board import Standing
 from fedbench.documents.parts import Kind
 from fedbench.documents.section import Row
 from fedbench.documents.suite import Document
-from fedbench.leaderboard.columns import DECLARED, Seen
+from fedbench.leaderboard.cells import Seen
+from fedbench.leaderboard.columns import DECLARED
 
 Flat = dict[str, object]
 

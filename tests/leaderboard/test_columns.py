@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from fedbench.leaderboard import columns
-from fedbench.leaderboard.columns import DECLARED, Cell, Column, Seen
+from fedbench.leaderboard.cells import Cell, Column, Seen
+from fedbench.leaderboard.columns import DECLARED
 from fedbench.leaderboard.site import build
 from fedbench.results.record import Record
 from tests.leaderboard.reading import data_file, document

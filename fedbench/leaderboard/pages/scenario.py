@@ -16,7 +16,8 @@ from fedbench.documents.parts import Kind
 from fedbench.documents.section import Row, Section
 from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.columns import Seen, of_page
+from fedbench.leaderboard.cells import Seen
+from fedbench.leaderboard.columns import of_page
 from fedbench.leaderboard.pages.frame import Site, View, inline
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.labels import label_map

@@ -174,7 +174,8 @@ class Entrant(Part):
 
 class Average(Part):
     """What it costs to always use one row: the geometric mean over points of its cost over the
-    smallest cost, and the largest of these ratios."""
+    smallest cost, and the largest of these ratios. `is_bound` says that it misses a target at one
+    of them, so that its ratio is a lower bound."""
 
     row: Text
     ratio: Annotated[tuple[Positive, Amount, Positive], Field(strict=False)]

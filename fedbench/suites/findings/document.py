@@ -72,7 +72,7 @@ def _averages(results: Results, kind: Kind) -> dict[str, tuple[Average, ...]]:
     known = {
         system: several for system, several in found.items() if all(one.found and one.found.is_known for one in several.values())
     }
-    averages = {system: tuple(map(Average.of, numbers.always(several))) for system, several in known.items()}
+    averages = {system: tuple(numbers.always(several)) for system, several in known.items()}
     return {system: rows for system, rows in averages.items() if rows}
 
 

@@ -14,6 +14,7 @@ from fedbench.analysis.bootstrap import Floats, Interval, Strata
 from fedbench.analysis.costs import costs, reached
 from fedbench.analysis.ranking import Ranking
 from fedbench.analysis.reaching import Rule
+from fedbench.documents.suite import Average
 from fedbench.suites.findings.results import Results
 from fedbench.written import estimate, sign
 
@@ -31,25 +32,7 @@ def rankings(results: Results, kind: str, axis: str = SECONDS.name, *, tuned: bo
     return {point: one for point, one in found.items() if one.leader is not None}
 
 
-@dataclass(frozen=True)
-class Always:
-    """What it costs to always use one row.
-
-    ratio: the geometric mean over points of its cost over the smallest cost.
-    worst: the largest of these ratios, at the point `worst_at`.
-    points: the number of points.
-    is_bound: whether it misses a target at one of them, so that its ratio is a lower bound.
-    """
-
-    row: str
-    ratio: Interval
-    worst: float
-    worst_at: str
-    points: int
-    is_bound: bool
-
-
-def always(found: Mapping[str, Ranking]) -> list[Always]:
+def always(found: Mapping[str, Ranking]) -> list[Average]:
     """Returns what it costs to always use one row, from the row with the smallest mean ratio to
     that with the largest. Only rows that all of the points have are compared, since a mean over
     other points is of other costs. In every draw of seeds the cheapest row of a point is found
@@ -68,9 +51,13 @@ def always(found: Mapping[str, Ranking]) -> list[Always]:
         ratio = bootstrap.estimate(strata, mean_ratio)
         each = {point: float(v.mean(axis=0)[places[point]] - v.mean(axis=0).min()) for point, v in strata.items()}
         worst = max(each, key=lambda point: each[point])
+        value, low, high = map(math.exp, ratio)
         is_bound = any(one.misses(row) for one in found.values())
-        result.append(Always(row, Interval(*(math.exp(v) for v in ratio)), math.exp(each[worst]), worst, len(found), is_bound))
-    return sorted(result, key=lambda one: one.ratio.value)
+        most = math.exp(each[worst])
+        result.append(
+            Average(row=row, ratio=(value, low, high), worst=most, worst_at=worst, points=len(found), is_bound=is_bound)
+        )
+    return sorted(result, key=lambda one: one.ratio[0])
 
 
 def _logs(one: Ranking) -> Floats:

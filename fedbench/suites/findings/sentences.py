@@ -54,7 +54,7 @@ def _always(results: Results) -> Iterator[str]:
         if len(rows) < 2:
             continue
         best, places = rows[0], f"{len(found)} points" if len(found) > 1 else "this point"
-        others = ", ".join(f"`{one.row}` {ratio(one.ratio.value)}" for one in rows[1:FEW])
+        others = ", ".join(f"`{one.row}` {ratio(one.ratio[0])}" for one in rows[1:FEW])
         if len(found) == 1:
             yield f"With {kind}, `{best.row}` costs least; then {others} times as much."
             continue

@@ -3,48 +3,17 @@ its own."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from fedbench.analysis.pictures.learning_curves import LearningCurves, learning_curves
+from fedbench.analysis.pictures.learning_curves import learning_curves
 from fedbench.documents.paper import Figure
+from fedbench.leaderboard.places import slug
 from fedbench.papers import experiment
 from fedbench.papers.cells import chosen
 from fedbench.papers.reading import Find, read
 
 
-@dataclass(frozen=True)
-class Curves:
-    """Our counterpart of a paper's figure: test accuracy along virtual seconds.
-
-    `name` is what the paper calls its figure. `missing` names the algorithms whose runs are not all
-    there.
-    """
-
-    paper: str
-    name: str
-    data: LearningCurves
-    missing: tuple[str, ...]
-
-    @property
-    def file(self) -> str:
-        """The name of the picture's file, which lies beside the page."""
-        return f"{self.paper}-{re.sub(r'[^a-z0-9]+', '-', self.name.lower()).strip('-')}.svg"
-
-    @property
-    def about(self) -> str:
-        """The caption of the picture."""
-        left_out = f" Left out, since not all of its runs are there: {', '.join(self.missing)}." if self.missing else ""
-        end = "A line ends where the first of its seeds ends, which is where its target is reached."
-        return f"Ours for {self.name}: test accuracy along virtual seconds. {end}{left_out}"
-
-    @property
-    def figure(self) -> Figure:
-        return Figure(name=self.name, about=self.about, file=self.file, data=self.data)
-
-
-def curves(paper: str, find: Find) -> Iterator[Curves]:
+def curves(paper: str, find: Find) -> Iterator[Figure]:
     """Yields the figures of a paper for which at least one algorithm has all of its runs."""
     for figure in experiment.experiments(paper).figures:
         rows, missing = {}, []
@@ -57,4 +26,7 @@ def curves(paper: str, find: Find) -> Iterator[Curves]:
             else:
                 missing.append(cell.algorithm)
         if rows:
-            yield Curves(paper, figure.name, learning_curves(rows), tuple(missing))
+            left_out = f" Left out, since not all of its runs are there: {', '.join(missing)}." if missing else ""
+            end = "A line ends where the first of its seeds ends, which is where its target is reached."
+            about = f"Ours for {figure.name}: test accuracy along virtual seconds. {end}{left_out}"
+            yield Figure(name=figure.name, about=about, file=f"{paper}-{slug(figure.name)}.svg", data=learning_curves(rows))

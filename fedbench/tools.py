@@ -29,7 +29,6 @@ class Tools(Protocol):
     @property
     def info(self) -> Info:
         """What is known about the clients."""
-        ...
 
     def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
         """Yields the full-batch gradient at x of one client after the other.
@@ -46,12 +45,10 @@ class Tools(Protocol):
         array (d,)
             The gradient over all examples of a client.
         """
-        ...
 
     @property
     def public_shape(self) -> tuple[int, int]:
         """The number of public examples P and of classes C."""
-        ...
 
     def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[RowIndices]:
         """Yields mini-batches of public rows, drawn by seed and version.
@@ -70,7 +67,6 @@ class Tools(Protocol):
         int64 array (B,)
             The rows of a batch.
         """
-        ...
 
     def public_logits(self, x: Vector, rows: RowIndices, *, training: bool = False) -> tuple[Logits, Pullback]:
         """Returns logits of public rows, and the function that turns their gradient into that of x.
@@ -92,7 +88,6 @@ class Tools(Protocol):
             Takes the gradient with respect to the logits (B, C), and returns that with respect to x
             (d,). It can be used until the next call.
         """
-        ...
 
 
 class Random(Protocol):
@@ -111,7 +106,6 @@ class Random(Protocol):
         float64 array (count,)
             The numbers.
         """
-        ...
 
     def normal(self, count: int) -> npt.NDArray[np.float64]:
         """Draws numbers of the standard normal distribution.
@@ -126,7 +120,6 @@ class Random(Protocol):
         float64 array (count,)
             The numbers.
         """
-        ...
 
     def below(self, n: int) -> int:
         """Draws a whole number, uniformly.
@@ -141,7 +134,6 @@ class Random(Protocol):
         int
             A number in 0 .. n - 1.
         """
-        ...
 
     def permutation(self, n: int) -> npt.NDArray[np.int64]:
         """Draws an order of n things, uniformly.
@@ -156,7 +148,6 @@ class Random(Protocol):
         int64 array (n,)
             The numbers 0 .. n - 1 in the drawn order.
         """
-        ...
 
 
 class SelectionTools(Protocol):
@@ -165,12 +156,10 @@ class SelectionTools(Protocol):
     @property
     def info(self) -> Info:
         """What is known about the clients."""
-        ...
 
     @property
     def random(self) -> Random:
         """A random stream of its own for every seed and round."""
-        ...
 
 
 class Objective(Protocol):
@@ -179,12 +168,10 @@ class Objective(Protocol):
     @property
     def clients(self) -> int:
         """The number of clients N."""
-        ...
 
     @property
     def dim(self) -> int:
         """The number of parameters d."""
-        ...
 
     def n(self) -> Weights:
         """Returns the number of examples of every client.
@@ -194,7 +181,6 @@ class Objective(Protocol):
         float64 array (N,)
             The numbers.
         """
-        ...
 
     def p(self) -> Weights:
         """Returns the weight of every client in the objective.
@@ -204,7 +190,6 @@ class Objective(Protocol):
         float64 array (N,)
             The weights, which sum to 1.
         """
-        ...
 
     def gradient(self, client: int, x: Vector, rows: RowIndices | None = None) -> Vector:
         """Returns the gradient of a client's objective.
@@ -223,7 +208,6 @@ class Objective(Protocol):
         array (d,)
             The mean gradient over the examples.
         """
-        ...
 
     def metrics(self, x: Vector) -> dict[str, float]:
         """Returns what a model is evaluated by.
@@ -238,7 +222,6 @@ class Objective(Protocol):
         dict of str to float
             The values by the metric's name.
         """
-        ...
 
 
 @typing.runtime_checkable
@@ -248,12 +231,10 @@ class PublicObjective(Protocol):
     @property
     def public(self) -> Array | None:
         """The features of the public examples (P, D), or None."""
-        ...
 
     @property
     def classes(self) -> int:
         """The number of classes C."""
-        ...
 
     def logits(self, x: Vector, rows: Array) -> Logits:
         """Returns the logits of examples.
@@ -270,7 +251,6 @@ class PublicObjective(Protocol):
         array (B, C)
             The logits.
         """
-        ...
 
     def pullback(self, rows: Array, dlogits: Logits) -> Vector:
         """Returns the gradient with respect to the model, given that with respect to the logits.
@@ -289,4 +269,3 @@ class PublicObjective(Protocol):
         array (d,)
             The gradient with respect to the model.
         """
-        ...

@@ -74,7 +74,6 @@ class Executor(Protocol):
     def shares_files(self) -> bool:
         """Returns whether files that a task writes are seen here. If not, the result of the task
         must contain what is needed."""
-        ...
 
     def run(self, work: Work[T, R], tasks: Sequence[T], hear: Hear[R]) -> None:
         """Works at all tasks, in order. `hear` gets a Begun for each task, any number of Told, and
@@ -83,7 +82,6 @@ class Executor(Protocol):
         KeyboardInterrupt ends the tasks under way, which may still write what they have. It is
         raised when all of them have ended.
         """
-        ...
 
 
 class Here:

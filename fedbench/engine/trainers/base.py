@@ -100,18 +100,15 @@ class Backend(Protocol):
 
     def train(self, wave: Sequence[Assignment]) -> list[Work]:
         """Returns the work of every assignment, in the order given."""
-        ...
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
         """Yields the full-batch gradients (d,) at x with the model's buffers (m,), client by
         client, computed as in evaluation."""
-        ...
 
     @property
     def public_shape(self) -> tuple[int, int]:
         """The numbers of public examples and of classes. Raises UsageError if there are no public
         data."""
-        ...
 
     def public_logits(
         self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None
@@ -123,15 +120,12 @@ class Backend(Protocol):
         training, with dropout masks keyed by seed and version; each call of a version goes on in
         their stream.
         """
-        ...
 
     def initial_buffers(self) -> Vector:
         """Returns the model buffers (m,) that go with x0; often empty."""
-        ...
 
     def close(self) -> None:
         """Releases threads and memory."""
-        ...
 
 
 Scores = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
@@ -155,15 +149,12 @@ class ScoringBackend(Backend, Protocol):
     @property
     def models_at_a_time(self) -> int:
         """Returns how many models it should be given at a time."""
-        ...
 
     def test_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
         """Returns the scores of the test set for every model."""
-        ...
 
     def train_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
         """Returns the scores of the examples of `train_loss_sample` for every model."""
-        ...
 
 
 def train_loss_sample(seed: int, examples: int) -> RowIndices:
@@ -178,7 +169,6 @@ class TrainsColumns(Protocol):
 
     def train_columns(self, wave: Columns, places: Places) -> None:
         """Writes what every job sends to its place, with the bits of `train`."""
-        ...
 
 
 SERVER = 2**31 - 1

@@ -36,7 +36,6 @@ class Differentiable(Protocol[*Batch]):
     def backward(self, *batch: *Batch) -> torch.Tensor:
         """Returns the gradient (.., d) on a batch, valid until the next call. The buffers change as
         in a step of training."""
-        ...
 
 
 class Direction:

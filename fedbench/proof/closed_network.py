@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fedbench.proof.compare import Unsupported
-from fedbench.proof.forms import Form, Values
+from fedbench.proof.forms import Values
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,10 @@ def closed_network(rates: Sequence[float], routing: Sequence[float], tasks: int,
     )
 
 
-class Inputs(Form):
-    rates: list[float]
-    routing: list[float]
-    tasks: int
-    delay: list[float]
-
-
 class TheoryVector(Values):
     theory: str
-    inputs: Inputs
 
     def check(self, precision: str) -> float:
         if self.theory != "closed_network":
             raise Unsupported(f"theory {self.theory!r}")
-        given = self.inputs
-        return self.largest(vars(closed_network(given.rates, given.routing, given.tasks, given.delay)), precision)
+        return self.largest(vars(self.of(closed_network)), precision)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from fedbench.proof.compare import compare
 
+T = TypeVar("T")
 Tolerance = dict[str, float]
 ByPrecision = dict[str, Tolerance]
 
@@ -38,10 +41,17 @@ class Checked(Form):
 
 
 class Values(Checked):
-    """A vector that expects values by name."""
+    """A vector that expects values by name, of a function of its inputs."""
 
+    inputs: dict[str, Any]
     expected: dict[str, object]
     tolerance: dict[str, ByPrecision]
+
+    def of(self, function: Callable[..., T], *first: object) -> T:
+        """Returns what a function makes of the inputs that it names, or of all if it has
+        `params`."""
+        names = inspect.signature(function).parameters
+        return function(*first, **{name: value for name, value in self.inputs.items() if name in names or "params" in names})
 
     def largest(self, got: Mapping[str, object], precision: str) -> float:
         return max(compare(got[name], want, self.tolerance[name][precision], name) for name, want in self.expected.items())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench import kernels as k
+from fedbench.algorithms.fadas import FADAS
 from fedbench.algorithms.fedac import agreement
 from fedbench.kernels.server import StalenessRule
+from fedbench.proof.algorithm_vectors import make_algorithm
 from fedbench.proof.compare import Unsupported
 from fedbench.proof.forms import Values
 from fedbench.types import Vector, Weights
@@ -21,7 +22,9 @@ Cast = Callable[[npt.ArrayLike], Vector]
 Rule = Mapping[str, str | float | None]
 RULES: dict[str, StalenessRule] = {"none": "constant", "constant": "constant", "poly": "poly", "hinge": "hinge"}
 
-# Every kernel gets the inputs that it names, and a function that makes arrays of the precision.
+OF_FADAS = ("eta_g", "beta1", "beta2", "eps", "amsgrad", "bias_correction", "delay_adaptive", "tau_c", "shrink")
+
+# Every kernel gets a function that makes arrays of the precision, and the inputs that it names.
 
 
 def _staleness(function: Rule, taus: list[int]) -> Weights:
@@ -96,36 +99,14 @@ def _clip_step(cast: Cast, params: list[Row], grads: list[list[Row]], clip: floa
     return dict(zip(("params", "norm", "factor"), map(list, zip(*steps, strict=True)), strict=True))
 
 
-def _fadas_rate(eta_g: float, tmax: float, tau_c: int, shrink: str, delay_adaptive: bool) -> float:
-    """Returns eta_g, or the smaller rate of FADAS if the largest staleness exceeds tau_c."""
-    if shrink not in ("code", "paper_min"):
-        raise Unsupported(f"shrink {shrink!r}")
-    if not delay_adaptive or tmax <= tau_c:
-        return eta_g
-    return eta_g / tmax if shrink == "code" else min(eta_g, 1 / tmax)
-
-
-def _fadas_server(
-    cast: Cast,
-    x: Row,
-    D: list[Row],
-    tmax: list[float],
-    eta_g: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    amsgrad: bool,
-    bias_correction: bool,
-    tau_c: int,
-    shrink: str,
-    delay_adaptive: bool,
-) -> Found:
-    now = cast(x)
+def _fadas_server(cast: Cast, x: Row, D: list[Row], tmax: list[int], **params: object) -> Found:
+    now, fadas = cast(x), make_algorithm("fadas", {name: params[name] for name in OF_FADAS})
+    assert isinstance(fadas, FADAS)
     (m, v, vhat), steps = (np.zeros_like(now) for _ in range(3)), []
     for step, (direction, longest) in enumerate(zip(D, tmax, strict=True), start=1):
-        rate = _fadas_rate(eta_g, longest, tau_c, shrink, delay_adaptive)
-        rule = k.AdamRule(rate, beta1, beta2, eps, bias_correction, step)
-        k.adaptive_step(now, m, v, vhat, cast(direction), rule, use_maximum=amsgrad)
+        rate = fadas.rate(longest, len(now))
+        rule = k.AdamRule(rate, fadas.beta1, fadas.beta2, fadas.eps, fadas.bias_correction, step)
+        k.adaptive_step(now, m, v, vhat, cast(direction), rule, use_maximum=fadas.amsgrad)
         steps.append((now.copy(), vhat.copy(), rate))
     return {**dict(zip(("x", "vhat", "eta"), map(list, zip(*steps, strict=True)), strict=True)), "m": m, "v": v}
 
@@ -145,11 +126,9 @@ KERNELS: dict[str, Callable[..., Found]] = {
 
 class KernelVector(Values):
     kernel: str
-    inputs: dict[str, object]
 
     def check(self, precision: str) -> float:
         kernel = KERNELS.get(self.kernel)
         if kernel is None:
             raise Unsupported(f"kernel {self.kernel!r}")
-        inputs = {name: value for name, value in self.inputs.items() if name in inspect.signature(kernel).parameters}
-        return self.largest(kernel(lambda values: np.array(values, precision), **inputs), precision)
+        return self.largest(self.of(kernel, lambda values: np.array(values, precision)), precision)

@@ -236,7 +236,7 @@ UNSUPPORTED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("scaffold-hand", put([1.0], "expected", "state", "momentum"), "state 'momentum' of scaffold"),
     ("fedavg-hand", put("fedbench.algorithm.v2", "format"), "format 'fedbench.algorithm.v2'"),
     ("kernel-adam", put("lion", "inputs", "optimizer", "name"), "optimizer 'lion'"),
-    ("kernel-fadas-da", put("sqrt", "inputs", "shrink"), "shrink 'sqrt'"),
+    ("kernel-fadas-da", put("sqrt", "inputs", "shrink"), "shrink must be one of 'code', 'paper_min', got 'sqrt'"),
     ("kernel-staleness", put("attention", "kernel"), "kernel 'attention'"),
     ("kernel-staleness", put("exp", "inputs", "functions", 0, "kind"), "staleness function 'exp'"),
     ("plan-rounds-basic", put("carousel", "schedule", "policy", "kind"), "policy 'carousel'"),

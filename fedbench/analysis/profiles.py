@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from fedbench import plain_files
 from fedbench.errors import UsageError
@@ -48,29 +48,49 @@ class Times:
     budget: Mapping[Problem, float]
 
 
-@dataclass(frozen=True)
-class Reference:
-    """The frozen reference times of a suite.
+class Solved(Part):
+    """A problem that a reference algorithm solves, and its reference time."""
 
-    seconds: the reference time of every problem that one of the reference algorithms solves.
-    made_of: the names of these algorithms, with the digests of their results.
+    scenario: str
+    target: Annotated[Float, Field(gt=0, le=1)]
+    seconds: Seconds
+
+
+class Reference(Part):
+    """The frozen reference times of a suite, as their file has them.
+
+    made_of: the names of the reference algorithms, with the digests of their results.
     resolution: by scenario the smallest ratio of costs that the seeds of these algorithms show,
     which an entrant may want to know beforehand.
     hashes: the hashes of the scenarios by their names.
+    problems: every problem that one of these algorithms solves, once.
     """
 
+    model_config = ConfigDict(title="reference")
+
     name: str
-    seconds: Mapping[Problem, float]
-    made_of: Mapping[str, str]
-    resolution: Mapping[str, float] = field(default_factory=dict)
-    hashes: Mapping[str, str] = field(default_factory=dict)
+    made_of: dict[str, str]
+    resolution: dict[str, Annotated[Float, Field(ge=1, le=1e9)]] = Field(default={})
+    hashes: dict[str, str]
+    problems: tuple[Solved, ...]
+
+    @model_validator(mode="after")
+    def _every_problem_once(self) -> Reference:
+        if len(self.seconds) < len(self.problems):
+            raise ValueError(f"expected every problem once, got {len(self.problems)}, of which some are the same")
+        return self
+
+    @property
+    def seconds(self) -> dict[Problem, float]:
+        """Returns the reference time of every problem."""
+        return {Problem(one.scenario, one.target): one.seconds for one in self.problems}
 
     def at(self, scenarios: Collection[str]) -> Reference:
         """Returns the reference of these scenarios only."""
-        kept = {problem: seconds for problem, seconds in self.seconds.items() if problem.scenario in scenarios}
+        kept = tuple(one for one in self.problems if one.scenario in scenarios)
         resolution = {name: one for name, one in self.resolution.items() if name in scenarios}
         hashes = {name: one for name, one in self.hashes.items() if name in scenarios}
-        return Reference(self.name, kept, self.made_of, resolution, hashes)
+        return self.model_copy(update={"problems": kept, "resolution": resolution, "hashes": hashes})
 
 
 def freeze(
@@ -78,8 +98,8 @@ def freeze(
     entrants: Mapping[str, Times],
     digests: Mapping[str, str],
     *,
-    resolution: Mapping[str, float] | None = None,
-    hashes: Mapping[str, str] | None = None,
+    resolution: dict[str, float] | None = None,
+    hashes: dict[str, str] | None = None,
 ) -> Reference:
     """Returns a reference: on every problem the smallest median time of the given algorithms. A
     problem that none of them solves with more than half of its seeds is left out.
@@ -95,38 +115,20 @@ def freeze(
     best = {
         p: min(float(np.median(list(times.seconds[p]))) for times in entrants.values() if p in times.seconds) for p in problems
     }
-    solved = {p: seconds for p, seconds in best.items() if np.isfinite(seconds)}
-    return Reference(name, solved, dict(sorted(digests.items())), dict(resolution or {}), dict(hashes or {}))
-
-
-class _Solved(Part):
-    scenario: str
-    target: Annotated[Float, Field(gt=0, le=1)]
-    seconds: Seconds
-
-
-class _Kept(Part):
-    """What a file keeps of a reference."""
-
-    model_config = ConfigDict(title="reference")
-
-    name: str
-    made_of: dict[str, str]
-    resolution: dict[str, Annotated[Float, Field(ge=1, le=1e9)]] = Field(default={})
-    hashes: dict[str, str]
-    problems: tuple[_Solved, ...]
+    return Reference(
+        name=name,
+        made_of=dict(sorted(digests.items())),
+        resolution=resolution or {},
+        hashes=hashes or {},
+        problems=tuple(
+            Solved(scenario=p.scenario, target=p.target, seconds=seconds) for p, seconds in best.items() if np.isfinite(seconds)
+        ),
+    )
 
 
 def as_json(reference: Reference) -> str:
     """Returns the content of the file that keeps a reference."""
-    content = {
-        "name": reference.name,
-        "made_of": dict(reference.made_of),
-        "resolution": dict(reference.resolution),
-        "hashes": dict(reference.hashes),
-        "problems": [{"scenario": p.scenario, "target": p.target, "seconds": s} for p, s in sorted(reference.seconds.items())],
-    }
-    return json.dumps(content, indent=1) + "\n"
+    return json.dumps(reference.model_dump(), indent=1) + "\n"
 
 
 def read(file: Path) -> Reference:
@@ -134,11 +136,7 @@ def read(file: Path) -> Reference:
     content = plain_files.json_in(file, LARGEST, "reference")
     if not isinstance(content, dict):
         raise UsageError(f"reference {file}: expected name, made_of, hashes and problems, got {type(content).__name__}")
-    found = validated(_Kept, content, str(file))
-    seconds = {Problem(one.scenario, one.target): one.seconds for one in found.problems}
-    if len(seconds) < len(found.problems):
-        raise UsageError(f"reference {file}: expected every problem once, got {len(found.problems)}, of which some are the same")
-    return Reference(found.name, seconds, found.made_of, found.resolution, found.hashes)
+    return validated(Reference, content, str(file))
 
 
 def ecdf(times: Times, shares: Floats) -> Floats:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench.analysis.profiles import Problem, Reference, Times, as_json, ecdf, freeze, pareto, profile, read
+from fedbench.analysis.profiles import Problem, Reference, Solved, Times, as_json, ecdf, freeze, pareto, profile, read
 from fedbench.errors import UsageError
 
 EASY, HARD = Problem("base", 0.6), Problem("base", 0.8)
@@ -46,10 +46,12 @@ def test_an_entrant_moves_nobody() -> None:
 
 
 def test_what_was_not_run_is_not_solved() -> None:
-    reference = Reference("axes", {EASY: 6.0, Problem("iid", 0.6): 3.0}, {})
+    solved = [(EASY, 6.0), (Problem("iid", 0.6), 3.0)]
+    problems = tuple(Solved(scenario=one.scenario, target=one.target, seconds=seconds) for one, seconds in solved)
+    reference = Reference(name="axes", made_of={}, hashes={}, problems=problems)
     assert profile(FAST, reference, np.array([10.0])).tolist() == [0.5]
     with pytest.raises(UsageError, match="no problem that was solved"):
-        profile(FAST, Reference("axes", {}, {}), np.array([1.0]))
+        profile(FAST, Reference(name="axes", made_of={}, hashes={}, problems=()), np.array([1.0]))
 
 
 def test_a_reference_comes_back_from_its_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from fedbench.analysis.pictures.boards import heat, solved_profiles
 from fedbench.analysis.pictures.learning_curves import learning_curves
 from fedbench.analysis.pictures.ledgers import participation, staleness
 from fedbench.analysis.pictures.sensitivity import Sensitivity, Sought, Tried
-from fedbench.analysis.profiles import Problem, Reference
+from fedbench.analysis.profiles import Reference, Solved
 from fedbench.engine.label_map import LabelMap
 from fedbench.engine.timeline import Absence, ClientTimeline, Job
 from fedbench.errors import UsageError
@@ -80,7 +80,8 @@ def test_nine_rows_are_too_many_to_be_bold(rows: Rows) -> None:
 
 
 def test_profiles_with_a_reference_and_without(boards: dict[str, Board], written: Written) -> None:
-    frozen = Reference("r", {Problem("calm", TARGET): 2.0}, {})
+    solved = Solved(scenario="calm", target=TARGET, seconds=2.0)
+    frozen = Reference(name="r", made_of={}, hashes={}, problems=(solved,))
     svg = written(lambda: draw_profiles(solved_profiles(boards, frozen), ["fast", "never"], 85))
     assert ">time / reference time<" in svg
     assert ">never  (miss 100 %)<" in svg

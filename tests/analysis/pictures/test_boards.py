@@ -12,7 +12,7 @@ from fedbench.analysis.board import Board, board
 from fedbench.analysis.board_table import BoardLine
 from fedbench.analysis.groups import Group
 from fedbench.analysis.pictures.boards import heat, kinds, order, solved_profiles
-from fedbench.analysis.profiles import Problem, Reference
+from fedbench.analysis.profiles import Problem, Reference, Solved
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from tests.analysis.runs_made_up import row
@@ -38,8 +38,14 @@ def _boards() -> dict[str, Board]:
     }
 
 
+def reference(target: float) -> Reference:
+    """One by which both points are solved after two seconds."""
+    solved = tuple(Solved(scenario=point, target=target, seconds=2.0) for point in ("calm", "rough"))
+    return Reference(name="r", made_of={}, hashes={}, problems=solved)
+
+
 def test_profiles_count_targets_within_a_factor(boards: dict[str, Board]) -> None:
-    frozen = Reference("r", {Problem("calm", TARGET): 2.0, Problem("rough", TARGET): 2.0}, {})
+    frozen = reference(TARGET)
     data = solved_profiles(boards, frozen)
     shares = {line.row: dict(zip(data.at, line.shares, strict=True)) for line in data.lines}
     assert data.relative
@@ -60,9 +66,7 @@ def test_profiles_without_a_reference_are_of_the_budget(boards: dict[str, Board]
 
 
 def test_a_reference_can_be_cut_to_some_points() -> None:
-    frozen = Reference(
-        "r", {Problem("calm", 0.8): 2.0, Problem("rough", 0.8): 2.0}, {}, {"calm": 1.0, "rough": 2.0}, {"rough": "h"}
-    )
+    frozen = reference(0.8).model_copy(update={"resolution": {"calm": 1.0, "rough": 2.0}, "hashes": {"rough": "h"}})
     cut = frozen.at(["calm"])
     assert (set(cut.seconds), dict(cut.resolution), dict(cut.hashes)) == ({Problem("calm", 0.8)}, {"calm": 1.0}, {})
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fedbench.analysis.statistics import estimate, paired_difference, t_factor
+from fedbench.analysis.statistics import estimate, t_factor
 from fedbench.documents.paper import Kept
 from fedbench.documents.paper import Verdict as Word
 from fedbench.papers.rules import FACTOR, FEWEST, HIGH, LOW, POINTS
@@ -197,13 +197,13 @@ def order(printed: int, first: Mapping[int, Reading], second: Mapping[int, Readi
         accuracy: whether the numbers are accuracies, of which differences are compared. Of other
             numbers it is quotients.
     """
-    common = sorted(first.keys() & second.keys())
-    signs = {_sign(first[seed], second[seed]) for seed in common}
-    if len(common) == 1:
+    pairs = [(first[seed], second[seed]) for seed in sorted(first.keys() & second.keys())]
+    signs = {_sign(*pair) for pair in pairs}
+    if len(pairs) == 1:
         (sign,) = signs
         return "undecided" if sign == 0 else "kept once" if sign == printed else "broken once"
-    found = _sign_of_interval(first, second, accuracy=accuracy)
-    if not found and len(common) >= FEWEST and len(signs) == 1 and _factor([(first[s], second[s]) for s in common]) > FACTOR:
+    found = _sign_of_interval(pairs, accuracy=accuracy)
+    if not found and len(pairs) >= FEWEST and len(signs) == 1 and _factor(pairs) > FACTOR:
         (found,) = signs
     return "undecided" if found == 0 else "kept" if found == printed else "broken"
 
@@ -216,17 +216,12 @@ def _sign(one: Reading, other: Reading) -> int:
     return larger - smaller
 
 
-def _sign_of_interval(first: Mapping[int, Reading], second: Mapping[int, Reading], *, accuracy: bool) -> int:
+def _sign_of_interval(pairs: Sequence[tuple[Reading, Reading]], *, accuracy: bool) -> int:
     """Returns the sign of the paired differences if their 95 % interval excludes 0, else 0."""
-    common = first.keys() & second.keys()
-    used = [one for readings in (first, second) for seed, one in readings.items() if seed in common]
-    if any(one.missed or one.diverged or (one.value <= 0 and not accuracy) for one in used):
+    if any(one.missed or one.diverged or (one.value <= 0 and not accuracy) for pair in pairs for one in pair):
         return 0
-    scaled = [
-        {seed: one.value if accuracy else math.log(one.value) for seed, one in of.items() if seed in common}
-        for of in (first, second)
-    ]
-    found = paired_difference(*scaled)
+    scaled = [[one.value if accuracy else math.log(one.value) for one in pair] for pair in pairs]
+    found = estimate(a - b for a, b in scaled)
     if found.mean is None or found.half_width is None or found.half_width <= ROUNDING * abs(found.mean):
         return 0
     if abs(found.mean) <= found.half_width:

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fedbench.results import record
 from fedbench.results.sections import Spec
 
 
-@dataclass(frozen=True)
-class Command:
-    """A line for a shell, or None if no line can run the row.
-
-    `needs` is what the line needs beside this package, or why there is no line. It is empty if the
-    line needs nothing.
-    """
-
-    line: str | None
-    needs: str = ""
-
-
-def command(spec: Spec, seeds: Sequence[int]) -> Command:
-    """Returns the line for the `spec` of a record and the seeds of its row.
+def command(spec: Spec, seeds: Sequence[int]) -> tuple[str | None, str]:
+    """Returns the line for the `spec` of a record and the seeds of its row, None if no line can run
+    it, and what the line needs beside this package, or why there is no line.
 
     It has one `fedbench run` for each block of consecutive seeds. The recorded origin says how an
     algorithm is named: as `./file.py:Class` if it is in a file, and by its name if it is in another
@@ -31,7 +19,7 @@ def command(spec: Spec, seeds: Sequence[int]) -> Command:
     """
     origin = spec.algorithm.origin
     if origin is not None and origin.kind == "object":
-        return Command(None, f"given in Python as an object of class {origin.class_}: put the class into a file to run it again")
+        return None, f"given in Python as an object of class {origin.class_}: put the class into a file to run it again"
     scenario, selector, needs = spec.scenario.name, record.selector(spec), []
     if spec.overrides is None:
         needs.append(f"the scenario's file, which is not in the library, as ./{scenario}.yaml")
@@ -41,7 +29,7 @@ def command(spec: Spec, seeds: Sequence[int]) -> Command:
         needs.append(f"{origin.file} with sha256 {origin.sha256[:16]}..")
     if origin is not None and origin.kind == "entry point":
         needs.append(" ".join(filter(None, ["package", origin.package, origin.version])))
-    return Command(_line(scenario, selector, seeds, spec.overrides or ()), ", ".join(needs))
+    return _line(scenario, selector, seeds, spec.overrides or ()), ", ".join(needs)
 
 
 def _line(scenario: str, selector: str, seeds: Sequence[int], overrides: Sequence[str]) -> str:

@@ -71,7 +71,7 @@ def _order(row: rows.Row) -> tuple[float, float, float, str]:
 
 def _row(row: rows.Row, summary: ScenarioSummary, label: str, known: str | None) -> Row:
     """Returns a row. The measures of lost jobs are left out where jobs cannot be lost."""
-    again = command(row.runs[0].spec, row.seeds)
+    line, needs = command(row.runs[0].spec, row.seeds)
     made = [_provenance(run) for run in row.runs]
     shared = common(made)
     return Row(
@@ -96,8 +96,8 @@ def _row(row: rows.Row, summary: ScenarioSummary, label: str, known: str | None)
         staleness=_staleness(row),
         participation=_participation(row),
         validity=known or validity(made),
-        command=again.line,
-        command_needs=again.needs,
+        command=line,
+        command_needs=needs,
         provenance=shared,
         runs=tuple(_run(run, summary.horizon, own, shared) for run, own in zip(row.runs, made, strict=True)),
     )

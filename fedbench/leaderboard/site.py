@@ -34,19 +34,7 @@ from fedbench.errors import RecordError, UsageError
 from fedbench.leaderboard import browse, documentation
 from fedbench.leaderboard.document import of_records
 from fedbench.leaderboard.flat import as_csv
-from fedbench.leaderboard.pages import (
-    algorithm,
-    changes,
-    home,
-    overview,
-    paper,
-    record,
-    rules,
-    scenario,
-    speed,
-    submissions,
-    table,
-)
+from fedbench.leaderboard.pages import algorithm, changes, home, overview, paper, record, rules, scenario, speed
 from fedbench.leaderboard.pages.frame import NOTHING, Site
 from fedbench.leaderboard.pages.papers import index as index_of_papers
 from fedbench.leaderboard.places import RESERVED, slug
@@ -195,8 +183,8 @@ def _of_its_own(site: Site) -> Iterator[tuple[str, str]]:
     if site.beside.home:
         yield HOME, home.render(site, site.beside.home)
     yield "algorithms.html", algorithm.index(site)
-    yield "table.html", table.render(site)
-    yield "compare.html", table.compare(site)
+    yield "table.html", site.page("table.html", "table.html", documents=site.documents)
+    yield "compare.html", site.page("compare.html", "compare.html", documents=site.documents)
     yield "rules.html", rules.render(site)
     if site.papers:
         yield "papers.html", index_of_papers(site)
@@ -205,7 +193,8 @@ def _of_its_own(site: Site) -> Iterator[tuple[str, str]]:
     if site.beside.speed:
         yield "speed.html", speed.render(site, site.beside.speed)
     if site.beside.submissions:
-        yield "submissions.html", submissions.render(site)
+        newest = sorted(site.beside.submissions, key=lambda one: (one.date, one.name), reverse=True)
+        yield "submissions.html", site.page("submissions.html", "submissions.html", submissions=newest)
     if site.beside.changes:
         yield "changes.html", changes.render(site)
 

@@ -20,15 +20,13 @@ class Standing:
     Attributes:
         label: its name.
         best: at how many points it is in the set of the best.
-        average: [value, low, high] of its cost over the smallest cost of each point, as a geometric
-            mean over all points. None if it does not have all points, or with too few seeds.
-        is_bound: whether it misses a target at some point, so that its average is a lower bound.
+        average: what it costs to always use it. None if it does not have all points, or with too
+            few seeds.
     """
 
     label: str
     best: int
-    average: tuple[float, float, float] | None
-    is_bound: bool
+    average: Average | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def panels(document: Document, kind: Kind, baseline: str = "") -> list[Panel]:
         sets = [best for group in groups if (best := group.axes["seconds"].best)]
         averages = {one.row: one for one in document.averages_of(kind, system)}
         known = {label for group in groups for label in group.rows}
-        rows = [_standing(label, sets, averages.get(label)) for label in known]
+        rows = [Standing(label, sum(label in best for best in sets), averages.get(label)) for label in known]
         rows = sorted((row for row in rows if row.best or row.label == baseline), key=_place)
         shown = [row for i, row in enumerate(rows) if i < MOST or row.label == baseline]
         if sets:
@@ -63,15 +61,8 @@ def panels(document: Document, kind: Kind, baseline: str = "") -> list[Panel]:
     return found
 
 
-def _standing(label: str, sets: Sequence[Sequence[str]], average: Average | None) -> Standing:
-    count = sum(label in best for best in sets)
-    if average is None:
-        return Standing(label, count, None, is_bound=False)
-    return Standing(label, count, average.ratio, average.is_bound)
-
-
 def _place(row: Standing) -> tuple[int, float, str]:
-    return -row.best, row.average[0] if row.average else float("inf"), row.label
+    return -row.best, row.average.ratio[0] if row.average else float("inf"), row.label
 
 
 def headline(several: Sequence[Panel]) -> str:

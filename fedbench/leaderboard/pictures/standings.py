@@ -25,7 +25,7 @@ NOT_ALL = "not run at all points"
 
 def pictures(several: Sequence[Panel]) -> list[tuple[Panel, Markup]]:
     """Returns every panel with its picture. All have the same scale of costs."""
-    ends = [row.average[2] for one in several for row in one.rows if row.average]
+    ends = [row.average.ratio[2] for one in several for row in one.rows if row.average]
     end = max([LEAST, *ends]) * 1.05
     return [(one, _picture(one, end)) for one in several]
 
@@ -69,12 +69,12 @@ def _row(row: Standing, points: int, y: float, end: float, *, has_costs: bool) -
     if row.average is None and has_costs:
         parts.append(f'<text class="soft" x="{LOW}%" dx="6" y="{y}" dy=".35em">{NOT_ALL}</text>')
     elif row.average is not None:
-        value, low, high = row.average
-        dot = "dot hollow" if row.is_bound else "dot"
+        value, low, high = row.average.ratio
+        dot = "dot hollow" if row.average.is_bound else "dot"
         parts.append(
             f'<line class="range" x1="{_x(low, end)}" x2="{_x(high, end)}" y1="{y}" y2="{y}"/>'
             f'<circle class="{dot}" cx="{_x(value, end)}" cy="{y}" r="3.5"/>'
-            f'<text x="100%" y="{y}" dy=".35em" text-anchor="end">{written.bound(written.ratio(value), row.is_bound)}</text>'
+            f'<text x="100%" y="{y}" dy=".35em" text-anchor="end">{written.bound(written.ratio(value), row.average.is_bound)}</text>'
         )
     return f"<g><title>{escape(_told(row, points))}</title>{''.join(parts)}</g>"
 
@@ -87,6 +87,6 @@ def _x(value: float, end: float) -> str:
 def _told(row: Standing, points: int) -> str:
     if row.average is None:
         return f"{row.label} is among the best at {row.best} of {points} points"
-    value, low, high = row.average
-    cost = f"{written.at_least(written.ratio(value), row.is_bound)} times the best’s cost, 95 % interval {low:.2f} to {high:.2f}"
+    value, low, high = row.average.ratio
+    cost = f"{written.at_least(written.ratio(value), row.average.is_bound)} times the best’s cost, 95 % interval {low:.2f} to {high:.2f}"
     return f"{row.label} is among the best at {row.best} of {points} points; always used, it costs {cost}"

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
 from fedbench import written
 from fedbench.analysis.reaching import RULES, WORDS
 from fedbench.documents.board import AXES, Group, Standing
@@ -20,32 +18,25 @@ from fedbench.documents.parts import Kind
 from fedbench.documents.section import Row as Given
 from fedbench.documents.suite import Document
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.pictures.bars import bar
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a board, as texts.
+    """A row of a board.
 
     Attributes:
+        standing: what the board says of it.
+        regret: its regret and the interval of that, or the reason why it has none.
         reached: how many seeds reach the highest target.
-        solved: the share of targets and seeds that it reaches.
         accuracy: its mean test accuracy where accuracies are compared, and the interval of that.
         others: its costs on the other axes, each with whether it is in the set of the best there.
     """
 
-    label: str
-    is_best: bool
-    cost: str
-    regret: str
-    interval: str
-    bar: Markup
+    standing: Standing
+    regret: tuple[str, str]
     reached: str
-    solved: str
     accuracy: tuple[str, str]
-    at_work: str
     others: tuple[tuple[str, bool], ...]
-    marks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -104,20 +95,12 @@ def _notes(group: Group) -> Iterator[str]:
 
 
 def _row(row: Standing, given: Given) -> Row:
-    regret, interval = formats.regret(row) if row.solved else (written.NONE, "")
     others = [(formats.cost(row, axis), row.axes[axis].is_best and bool(row.against)) for axis in AXES[1:]]
     accuracy, *half_width = formats.interval(given.measures["test_accuracy_at_horizon"]).partition(written.PLUS_MINUS)
     return Row(
-        label=row.label,
-        is_best=row.is_ahead,
-        cost=formats.cost(row),
-        regret=regret,
-        interval=interval,
-        bar=bar(row.ratio),
+        standing=row,
+        regret=formats.regret(row) if row.solved else (written.NONE, ""),
         reached=f"{row.targets[-1].hits}/{len(given.seeds)}" if row.targets else written.NONE,
-        solved=written.percent(row.solved),
         accuracy=(accuracy.rstrip(), "".join(half_width)),
-        at_work=written.NONE if row.under_way is None else written.number(row.under_way),
         others=tuple(others) if row.solved else ((written.NONE, False),) * len(others),
-        marks=row.marks,
     )

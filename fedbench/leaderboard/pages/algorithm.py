@@ -13,7 +13,6 @@ from fedbench.documents.section import Row
 from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.papers import using
-from fedbench.leaderboard.pictures.bars import bar
 from fedbench.leaderboard.pictures.sensitivity import pictures
 
 
@@ -51,14 +50,6 @@ class Line:
     page: str
     row: Row
     standing: Standing | None
-
-    @property
-    def is_best(self) -> bool:
-        return self.standing is not None and self.standing.is_ahead
-
-    @property
-    def bar(self) -> Markup:
-        return bar(self.standing.ratio) if self.standing else Markup()
 
 
 def _table(site: Site, document: Document, label: str) -> dict[str, object]:

@@ -17,6 +17,7 @@ from fedbench.documents.paper import Paper
 from fedbench.documents.site import Beside
 from fedbench.documents.suite import Document
 from fedbench.leaderboard import formats, verdicts
+from fedbench.leaderboard.pictures.bars import bar
 from fedbench.leaderboard.places import PAGES, Places
 from fedbench.leaderboard.ways import FRONT, HOME, Ways, ways
 
@@ -97,6 +98,7 @@ def environment() -> Environment:
         "cost": formats.cost,
         "regret": formats.regret,
         "markdown": inline,
+        "bar": bar,
         "sign": verdicts.SIGNS.__getitem__,
         "tone": verdicts.TONES.__getitem__,
     }

@@ -4,7 +4,6 @@ document."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -41,23 +40,12 @@ def index(site: Site) -> str:
     return site.page("algorithms.html", "algorithms.html", entries=[known[label] for label in labels(site)])
 
 
-@dataclass(frozen=True)
-class Line:
-    """A row of an algorithm at a point, with its standing on the board if there is one."""
-
-    point: Point
-    kind: str
-    page: str
-    row: Row
-    standing: Standing | None
-
-
 def _table(site: Site, document: Document, label: str) -> dict[str, object]:
     """Returns the rows of an algorithm at all points of a document, each point with one row for
     each kind of options."""
     points = [several for point in document.points if (several := list(_lines(site, document, point, label)))]
     lines = [line for several in points for line in several]
-    standings = [line.standing for line in lines if line.standing]
+    standings = [standing for *_, standing in lines if standing]
     return {
         "document": document,
         "points": points,
@@ -67,12 +55,14 @@ def _table(site: Site, document: Document, label: str) -> dict[str, object]:
     }
 
 
-def _lines(site: Site, document: Document, point: Point, label: str) -> Iterator[Line]:
+def _lines(site: Site, document: Document, point: Point, label: str) -> Iterator[tuple[Point, str, str, Row, Standing | None]]:
+    """Yields the rows of an algorithm at a point: the point, the kind of options, the address of
+    its page, the row, and its standing on the board if there is one."""
     for kind in document.kinds:
         for row in document.rows(kind, point.name):
             if row.label == label:
                 page = site.places.record(document.name, point.name, label, kind)
-                yield Line(point, TITLES[kind], page, row, document.board(kind, point.name).get(label))
+                yield point, TITLES[kind], page, row, document.board(kind, point.name).get(label)
 
 
 def _sensitivities(document: Document, label: str) -> list[tuple[str, list[tuple[str, Markup]]]]:

@@ -52,15 +52,9 @@ def decisions(document: Document, kind: Kind) -> Decisions | None:
 
 def compared(document: Document, kind: Kind) -> list[str]:
     """Returns the systems in which algorithms are compared at some point."""
-    return [one for one in document.systems(kind) if _is_compared(document, kind, one)]
-
-
-def _is_compared(document: Document, kind: Kind, system: str) -> bool:
-    return any(
-        one.kind == system and len(one.rows) > 1 and one.axes["seconds"].leader is not None
-        for of_point in document.groups[kind].values()
-        for one in of_point
-    )
+    groups = [one for of_point in document.groups[kind].values() for one in of_point]
+    found = {one.kind for one in groups if len(one.rows) > 1 and one.axes["seconds"].leader is not None}
+    return [one for one in document.systems(kind) if one in found]
 
 
 def _cell(document: Document, kind: Kind, point: str, system: str, axis: Spent) -> Cell:

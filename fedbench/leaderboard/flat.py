@@ -80,18 +80,15 @@ def _standing(found: Standing | None) -> Flat:
     """Returns the columns of a row of a board; none without it."""
     if found is None:
         return {}
+    regret, low, high = (found.regret.numbers if found.regret else None) or (None,) * 3
     return {
         "system": found.group,
         "cost_seconds": found.cost,
         "cost_is_lower_bound": found.is_bound,
         "targets_held": found.solved,
-        **dict(
-            zip(
-                ("regret", "regret_low", "regret_high"),
-                (found.regret.numbers if found.regret else None) or (None,) * 3,
-                strict=True,
-            )
-        ),
+        "regret": regret,
+        "regret_low": low,
+        "regret_high": high,
         "in_set_of_the_best": found.is_best,
         **{f"cost_{axis}": one.cost for axis, one in found.axes.items()},
         "clients_at_work": found.under_way,

@@ -50,13 +50,8 @@ def _delay(cell: Cell) -> tuple[float, str]:
     compute = scenarios.load(name).compute
     if not isinstance(compute, DelayClasses):
         raise UsageError(f"scenario {name}: expected compute.kind delay_classes, got {compute.kind}")
-    spans: dict[str, Sequence[float]] = {
-        "short": compute.short_seconds,
-        "medium": compute.medium_seconds,
-        "long": compute.long_seconds,
-    }
-    bound = ("low", "high").index(cell.metric)
-    return spans[cell.setting["category"]][bound] / UNIT_SECONDS, f"scenario {name}, in units of {UNIT_SECONDS:g} s"
+    seconds: Sequence[float] = getattr(compute, f"{cell.setting['category']}_seconds")
+    return seconds[("low", "high").index(cell.metric)] / UNIT_SECONDS, f"scenario {name}, in units of {UNIT_SECONDS:g} s"
 
 
 def _preset(name: Callable[[Cell], str]) -> Callable[[Cell], tuple[float, str]]:

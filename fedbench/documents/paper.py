@@ -124,6 +124,11 @@ class Theory(Part):
     shares: Annotated[dict[Word, Number], Field(max_length=100)]
     holds: bool
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of what is measured; None without one, as without chance."""
+        return None if self.low is None or self.high is None or self.low == self.high else (self.low, self.high)
+
 
 class Figure(Part):
     """A figure. `file` is its picture on the page in Markdown; a site draws the figure from

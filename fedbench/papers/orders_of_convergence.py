@@ -114,9 +114,7 @@ def _unlike(line: Theory) -> str:
     printed = PRINTED.get((line.claim, line.check))
     if printed is None:
         return ""
-    low, high = line.low, line.high
-    contains = low is not None and high is not None and low < high and low <= printed <= high
-    if contains and line.sign > 0:
+    if line.interval and line.interval[0] <= printed <= line.interval[1] and line.sign > 0:
         return ""
     return f"{line.check.removesuffix(', exponent')} {_exponent(line)} and not {printed:g}"
 

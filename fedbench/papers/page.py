@@ -170,11 +170,7 @@ def _theory(lines: Sequence[Theory]) -> list[str]:
 
 
 def _interval(line: Theory) -> str:
-    return (
-        ""
-        if line.low is None or line.high is None or line.low == line.high
-        else f" {written.interval(line.low, line.high, '.3g')}"
-    )
+    return f" {written.interval(*line.interval, '.3g')}" if line.interval else ""
 
 
 def _expected(line: Theory) -> str:

@@ -161,8 +161,7 @@ def _claim(line: Theory) -> View:
     """Returns a line of theory, with what was expected of it in words."""
     expected, allowed = f"{line.expected:.4g}", f"{line.allowed:.2g}"
     wanted = f"at most {expected}" if line.kind == "bound" else written.plus_minus(expected, allowed)
-    low, high = line.low, line.high
-    between = "" if low is None or high is None or low == high else f"{low:.4g} to {high:.4g}"
+    between = "{:.4g} to {:.4g}".format(*line.interval) if line.interval else ""
     return {"given": line, "wanted": wanted, "between": between}
 
 

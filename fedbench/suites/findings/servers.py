@@ -28,7 +28,6 @@ class Lead:
 
     row: str
     rival: str
-    targets: tuple[float, ...]
     seconds: float
     rival_seconds: float
     gradients: float
@@ -56,7 +55,6 @@ def lead(results: Results, kind: str, point: str) -> Lead | None:
     return Lead(
         row=own.leader,
         rival=found.rows[int(times.argmin())],
-        targets=tuple(targets),
         seconds=float(np.mean([one.seconds for one in arrivals])),
         rival_seconds=rival_seconds,
         gradients=float(np.mean([one.gradients for one in arrivals])),

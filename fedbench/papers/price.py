@@ -59,13 +59,10 @@ class Price:
     Attributes:
         steps: local steps that are trained.
         core_seconds: seconds of one core of the reference machine for steps and evaluations.
-        exact: whether the steps are those of the cell's own plan. Without the data they are an
-            estimate.
     """
 
     steps: int
     core_seconds: float
-    exact: bool
 
     @property
     def hours_of_two_cores(self) -> float:
@@ -82,10 +79,10 @@ def price(cell: Cell) -> Price:
     """
     resolved = _priced(cell)
     spec = RunSpec(resolved, registry.algorithm(experiment.selector(cell)), 0)
-    steps, seconds, exact = _planned(spec)
+    steps, seconds = _planned(spec)
     rate = rates()[resolved.task.model, resolved.local.batch_size]
     evaluations = resolved.evaluation.evaluations(seconds)
-    return Price(steps, rate.core_seconds(steps, evaluations), exact)
+    return Price(steps, rate.core_seconds(steps, evaluations))
 
 
 def spent(records: Iterable[Record]) -> float:
@@ -119,9 +116,8 @@ def _priced(cell: Cell) -> Scenario:
     return resolved
 
 
-def _planned(spec: RunSpec) -> tuple[int, float, bool]:
-    """Returns the trained steps and the virtual seconds of a run, and whether they are those of its
-    own plan.
+def _planned(spec: RunSpec) -> tuple[int, float]:
+    """Returns the trained steps and the virtual seconds of a run.
 
     There may be no plan without the data, since it needs the clients' shares for full gradients and
     for jobs that are counted in epochs. Where all clients take part, the plan of FedAvg is tried
@@ -133,8 +129,8 @@ def _planned(spec: RunSpec) -> tuple[int, float, bool]:
             found = plan(RunSpec(spec.scenario, algorithm, spec.seed))
         except MissingDataError:
             continue
-        return found.trained_steps, found.end_seconds, algorithm is spec.algorithm
-    return _mean_steps(spec.scenario, int(spec.algorithm.options()["buffer_size"])), 0.0, False
+        return found.trained_steps, found.end_seconds
+    return _mean_steps(spec.scenario, int(spec.algorithm.options()["buffer_size"])), 0.0
 
 
 def _mean_steps(scenario: Scenario, of_update: int) -> int:

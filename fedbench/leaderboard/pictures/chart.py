@@ -54,13 +54,11 @@ class Series:
     high: Sequence[float]
 
 
-def series(
-    name: str, look: Look, at: Sequence[float], mean: Sequence[float], low: Sequence[float], high: Sequence[float]
-) -> Series:
-    """Returns the series of some columns. A very long one keeps every k-th point and the last
-    one."""
-    keep = kept(len(at), MOST_POINTS)
-    return Series(name, look, *([column[i] for i in keep] for column in (at, mean, low, high)))
+def series(name: str, look: Look, *columns: Sequence[float]) -> Series:
+    """Returns the series of the four columns of a curve. A very long one keeps every k-th point and
+    the last one."""
+    keep = kept(len(columns[0]), MOST_POINTS)
+    return Series(name, look, *([column[i] for i in keep] for column in columns))
 
 
 def kept(length: int, most: int) -> list[int]:

@@ -44,24 +44,17 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One algorithm with its cells in the order of the points."""
-
-    label: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
 class System:
     """The algorithms of one kind of system, which are compared with each other.
 
     title: the kind, such as `10 clients at work`.
     cheapest: for each point the cost of the cheapest algorithm; empty if no two are compared.
+    lines: the label of every algorithm, with its cells in the order of the points.
     """
 
     title: str
     cheapest: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[tuple[str, tuple[Cell, ...]], ...]
 
 
 def heat(document: Document, kind: Kind) -> list[System]:
@@ -74,7 +67,7 @@ def heat(document: Document, kind: Kind) -> list[System]:
         rows = _rows_of(document.boards[kind], system)
         if rows:
             order = sorted(rows, key=lambda label: _rank(rows[label], label))
-            lines = tuple(Line(label, tuple(_cell(rows[label].get(point), point) for point in points)) for label in order)
+            lines = tuple((label, tuple(_cell(rows[label].get(point), point) for point in points)) for label in order)
             is_compared = any(row.against for of_label in rows.values() for row in of_label.values())
             cheapest = tuple(_cheapest(document, kind, point, system) for point in points) if system and is_compared else ()
             found.append(System(REFERENCES if system is None else _title(system), cheapest, lines))

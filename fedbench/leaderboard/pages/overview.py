@@ -26,7 +26,7 @@ def render(site: Site, document: Document) -> str:
     points = document.points
     axes = [(axis, len(list(several))) for axis, several in itertools.groupby(points, key=lambda point: point.axis)]
     boards = [(kind, TITLES[kind], heat(document, kind)) for kind in document.kinds if document.boards[kind]]
-    labels = list(dict.fromkeys(line.label for _, _, found in boards[:1] for system in found for line in system.lines))
+    labels = list(dict.fromkeys(label for _, _, found in boards[:1] for system in found for label, _ in system.lines))
     panels = standings.panels(document, boards[0][0], BASELINE) if boards and len(points) > 1 else []
     return site.page(
         "overview.html",

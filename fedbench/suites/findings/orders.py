@@ -64,7 +64,8 @@ def by_version_1(one: Results, other: Results, point: str) -> Interval | None:
     """Returns `overall` by version 1 of the rules: first touch, and the arithmetic mean over all
     targets."""
     rows = shared(one, other, point)
-    strata = {name: _touched(side, point).among(rows).spent.mean(axis=2) for name, side in (("first", one), ("second", other))}
+    touched = {"first": costs(_rows(one, point), rule="touch"), "second": costs(_rows(other, point), rule="touch")}
+    strata = {name: found.among(rows).spent.mean(axis=2) for name, found in touched.items()}
     return bootstrap.estimate(strata, _tau) if len(rows) >= LEAST else None
 
 
@@ -106,10 +107,6 @@ def _costs(results: Results, point: str) -> Costs | None:
     every = next(iter(rows.values()))[0].spec.scenario.evaluation.spacing["every_seconds"]
     targets = resolved(found, every)
     return found.at(targets) if targets else None
-
-
-def _touched(results: Results, point: str) -> Costs:
-    return costs(_rows(results, point), rule="touch")
 
 
 def _rows(results: Results, point: str) -> Rows:

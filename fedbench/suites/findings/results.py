@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -144,7 +143,8 @@ class Results:
     def group(self, point: str, selector: str, *, tuned: bool) -> Group:
         """Returns the system that a row has at a point: how many clients may be at work, and
         whether there are public data."""
-        algorithm = self.suite.algorithm(selector, self._options(point, selector) if tuned else None)
+        choice = self.frozen.points.get(point, {}).get(selector) if tuned and self.frozen else None
+        algorithm = self.suite.algorithm(selector, choice.options if choice else None)
         return group_of(algorithm, self.suite.scenario_at(self.suite.point(point)).clients)
 
     @cached_property
@@ -181,10 +181,6 @@ class Results:
                 for point, rows in self.seats.items()
             },
         )
-
-    def _options(self, point: str, selector: str) -> dict[str, Any] | None:
-        choice = None if self.frozen is None else self.frozen.points.get(point, {}).get(selector)
-        return None if choice is None else choice.options
 
     def _complete(self, runs: Sequence[Record]) -> bool:
         return len(runs) == self.suite.seeds.count

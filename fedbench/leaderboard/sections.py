@@ -179,9 +179,6 @@ def _curve(curve: curves.Curve, compared_on: Axis) -> Curve:
     def column(values: curves.Floats, digits: int) -> tuple[float, ...]:
         return tuple(float(f"{values[i]:.{digits}g}") for i in keep)
 
-    at, mean = column(curve.at, 6), column(curve.middle, 4)
-    if curve.band == "none":
-        return Curve(band=curve.band, at=at, mean=mean)
-    if curve.band == "t":
-        return Curve(band=curve.band, at=at, mean=mean, half=column(curve.high - curve.middle, 3))
-    return Curve(band=curve.band, at=at, mean=mean, low=column(curve.low, 4), high=column(curve.high, 4))
+    half = column(curve.high - curve.middle, 3) if curve.band == "t" else ()
+    low, high = (() if curve.band in ("none", "t") else column(ends, 4) for ends in (curve.low, curve.high))
+    return Curve(band=curve.band, at=column(curve.at, 6), mean=column(curve.middle, 4), half=half, low=low, high=high)

@@ -47,12 +47,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question. `words` is Markdown; `more` is the number of algorithms of the set
-    of the best that are not among the rows."""
+    """The answer to a question at its point. `words` is Markdown; `more` is the number of
+    algorithms of the set of the best that are not among the rows."""
 
-    question: str
+    asked: Question
     point: Point
-    system: str
     cost: str
     words: str
     rows: tuple[Row, ...]
@@ -117,9 +116,8 @@ def answer(document: Document, kind: Kind, baseline: str, asked: Question) -> An
     others = [label for label in order if label not in best]
     shown = [*best[:MOST], *(label for label in others if label in (others[0], baseline))]
     return Answer(
-        asked.question,
+        asked,
         point,
-        asked.system,
         COSTS[axis],
         _words(best, baseline if baseline in others else (others or [""])[0], regrets, axis),
         tuple(_row(board[label], regrets[label], axis, is_first=label == best[0], is_best=label in best) for label in shown),

@@ -3,18 +3,7 @@ that they follow the light or dark scheme. Here is what several pictures have in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup, escape
-
-
-@dataclass(frozen=True)
-class Small:
-    """A small picture of one row. `within` says in words what it shows."""
-
-    label: str
-    svg: Markup
-    within: str
 
 
 def image(kind: str, size: tuple[int, int], told: str, inside: str) -> Markup:

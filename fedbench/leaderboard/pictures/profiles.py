@@ -6,9 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from fedbench.documents.parts import Kind
 from fedbench.documents.suite import Profiles
-from fedbench.leaderboard.pictures import Small, image
+from fedbench.leaderboard.pictures import image
 
 WIDTH, HEIGHT = 168, 96
 LEFT, RIGHT, TOP, BOTTOM = 26, 6, 6, 18  # pixels around the picture
@@ -16,9 +18,9 @@ TICKS = (0.5, 1, 2, 4, 8, 16, 32)
 CONTEXT = "profiles-context"
 
 
-def pictures(profiles: Profiles, kind: Kind, labels: Sequence[str]) -> list[Small]:
-    """Returns a picture for each of the labels that has a profile, and none if there are no
-    reference times. The first picture defines the grey lines of all, which the others show too."""
+def pictures(profiles: Profiles, kind: Kind, labels: Sequence[str]) -> list[tuple[str, Markup, str]]:
+    """Returns each of the labels that has a profile, with its picture and what it shows in words;
+    none if there are no reference times. The first picture defines the grey lines of all, which the others show too."""
     factors, shares = profiles.factors, profiles.shares[kind]
     known = [label for label in labels if label in shares]
     if not factors or not known:
@@ -31,7 +33,7 @@ def pictures(profiles: Profiles, kind: Kind, labels: Sequence[str]) -> list[Smal
         soon, late = (100 * _at(factors, shares[label], factor) for factor in (1, 4))
         within = f"{soon:.0f} % within the reference time, {late:.0f} % within 4x"
         inside = f"{_frame()}{behind}{_path(factors, shares[label], 'own')}"
-        found.append(Small(label, image("profile", (WIDTH, HEIGHT), f"{label}: {within}", inside), within))
+        found.append((label, image("profile", (WIDTH, HEIGHT), f"{label}: {within}", inside), within))
     return found
 
 

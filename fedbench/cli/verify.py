@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -89,25 +88,19 @@ def command(
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record is, in words, the id of its run, and the function that reads it."""
+    """Where a record is, in words, the id of its run, and the record itself or its folder."""
 
     name: str
     run_id: str
-    read: Callable[[], Record]
+    source: Record | Path
 
 
 def _in(place: Path) -> list[Place]:
     """Returns the places of the records in an archive, or in the folders of a store."""
     if archive.is_archive(place):
         records = archive.read(place, check=False)
-        return [
-            Place(f"{place}, {one.selector} seed {one.seed} ({one.run_id})", one.run_id, partial(_same, one)) for one in records
-        ]
-    return [Place(str(folder), _id_of(folder), partial(read, folder)) for folder in record_folders(place)]
-
-
-def _same(record: Record) -> Record:
-    return record
+        return [Place(f"{place}, {one.selector} seed {one.seed} ({one.run_id})", one.run_id, one) for one in records]
+    return [Place(str(folder), _id_of(folder), folder) for folder in record_folders(place)]
 
 
 def _id_of(folder: Path) -> str:
@@ -155,7 +148,7 @@ def _verified_all(places: list[Place], most: int, wish: Wish) -> Iterator[tuple[
 
 def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
     """Runs a record again, shows the result, and returns its verdict and exit code."""
-    record = place.read()
+    record = read(place.source) if isinstance(place.source, Path) else place.source
     result = verify(record, RunOptions(workers=wish.workers), algorithm=wish.algorithm)
     if wish.as_json:
         print_json({"record": place.name, **result.as_dict()})

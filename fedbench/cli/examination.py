@@ -15,7 +15,7 @@ from typing import Literal
 
 from fedbench import extras
 from fedbench.cli import packages
-from fedbench.errors import UsageError, nearest
+from fedbench.errors import MissingDataError, UsageError, nearest
 from fedbench.extras import DISTRIBUTION
 from fedbench.places import data_root
 from fedbench.results.provenance import cpu, library_versions
@@ -205,7 +205,6 @@ def _digits() -> Fact:
 
 
 def _fashion() -> Fact:
-    from fedbench.errors import MissingDataError
     from fedbench.tasks.fashion_mnist import DEBIAN, locate, raw_folder
 
     folders = (DEBIAN, raw_folder(data_root()))
@@ -222,7 +221,6 @@ def _fashion() -> Fact:
 
 
 def _plays() -> Fact:
-    from fedbench.errors import MissingDataError
     from fedbench.tasks.shakespeare import NAME, PACKAGE, locate
 
     try:
@@ -254,16 +252,18 @@ def _decoded() -> Fact:
         return Fact("data decoded", "not kept: every process unpacks its data")
     entries = sorted(path.name.rpartition("-")[0] for path in place.glob("*-*.bin"))
     value = f"{anonymous(str(place))}: {', '.join(dict.fromkeys(entries)) or 'nothing yet'}"
-    existing = next(path for path in (place, *place.absolute().parents) if path.exists())
-    if not os.access(existing, os.W_OK):
+    if not os.access(_existing(place), os.W_OK):
         return Fact("data decoded", f"{value}, not writable", "warning", "set FEDBENCH_CACHE to a folder of your own, or to off")
     return Fact("data decoded", value)
 
 
+def _existing(place: Path) -> Path:
+    """Returns a folder, or the nearest one above it that exists."""
+    return next(path for path in (place, *place.absolute().parents) if path.exists())
+
+
 def _disk(store: Path) -> Fact:
-    place = store.absolute()
-    while not place.exists():
-        place = place.parent
+    place = _existing(store)
     free = shutil.disk_usage(place).free / GIB
     value = f"{free:.1f} GiB free"
     if not os.access(place, os.W_OK):

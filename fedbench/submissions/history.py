@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from fedbench import plain_files, strict_json
+from fedbench import plain_files
 from fedbench.documents.validity import Validity
 from fedbench.errors import RecordError, UsageError
 from fedbench.scenarios.base import Part
@@ -128,11 +128,9 @@ def _events(found: bytes, where: str) -> tuple[list[Event], int]:
     for number, line in enumerate(found[:whole].split(b"\n")[:-1], 1):
         place = f"history {where}: line {number}"
         try:
-            event = Event.model_validate(strict_json.load(plain_files.decoded(line, place, RecordError)))
+            event = Event.model_validate(plain_files.json_of(plain_files.decoded(line, place, RecordError), place, RecordError))
         except ValidationError as errors:
             raise RecordError(f"{place}: {first_problem(errors)}") from None
-        except strict_json.RefusedJsonError as error:
-            raise RecordError(f"{place}: {error}") from None
         if event.previous != previous:
             raise RecordError(
                 f"{place}: previous: the line before it has {previous}, it says {event.previous}: a line was changed, or taken out"

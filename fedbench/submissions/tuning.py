@@ -61,19 +61,19 @@ class TrialRun:
 def runs(rows: Sequence[Row], suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> Iterator[TrialRun]:
     """Yields the runs of all trials of the tuned rows, which have no faults. The arguments are
     those of `faults`."""
-    for row, selector in _tuned_rows(rows, frozen):
-        choice = frozen.points[row.point][selector]  # type: ignore[union-attr]  # there are no tuned rows without it
+    for row, selector, choice in _tuned_rows(rows, frozen):
         for trial in _trials(row, selector, suite):
             for spec in trial.specs:
                 words = f"trial {trial.number} of {selector:.80} at {row.point:.60}, seed {spec.seed}"
                 yield TrialRun(words, spec, known[spec.run_id], trial.number == choice.trial)
 
 
-def _tuned_rows(rows: Sequence[Row], frozen: Tuned | None) -> Iterator[tuple[Row, str]]:
-    """Yields the tuned rows with their selectors."""
-    for row in rows if frozen is not None else ():
-        if row.name.endswith(tuned.TUNED):
-            yield row, row.name.removesuffix(tuned.TUNED)
+def _tuned_rows(rows: Sequence[Row], frozen: Tuned | None) -> Iterator[tuple[Row, str, Choice]]:
+    """Yields the tuned rows with their selectors, and what was chosen for them."""
+    for row in rows:
+        selector = row.name.removesuffix(tuned.TUNED)
+        if frozen is not None and selector != row.name:
+            yield row, selector, frozen.points[row.point][selector]
 
 
 def _trials(row: Row, selector: str, suite: Suite) -> list[Trial]:
@@ -100,8 +100,7 @@ def faults(rows: Sequence[Row], suite: Suite, frozen: Tuned | None, known: Mappi
         frozen: its tuned options, None if it has none; then no row is tuned.
         known: the outcomes of its trials by run id.
     """
-    for row, selector in _tuned_rows(rows, frozen):
-        choice = frozen.points[row.point][selector]  # type: ignore[union-attr]
+    for row, selector, choice in _tuned_rows(rows, frozen):
         yield from _row_faults(row, selector, choice, suite, known)
 
 

@@ -42,11 +42,10 @@ def command(
     names, kinds = zip(*(_parted(name, suite) for name in (first, second)), strict=True)
     found = [replace(source, kind=kind or source.kind).compared() for kind in dict.fromkeys(kinds)]
     sides = [found[list(dict.fromkeys(kinds)).index(kind)] for kind in kinds]
-    told = False
-    for one in _pairings(sides, names, (first, second)):
-        if not told and not as_json and suite is not None:
-            say(" and ".join(dict.fromkeys(side.title for side in sides)))
-            told = True
+    pairings = _pairings(sides, names, (first, second))
+    if suite is not None and not as_json:
+        say(" and ".join(dict.fromkeys(side.title for side in sides)))
+    for one in pairings:
         if as_json:
             for line in one.lines:
                 print_json(_as_json(one, line))

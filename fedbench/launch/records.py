@@ -80,9 +80,7 @@ class Records(Sequence[Record]):
         RecordError
             A record is damaged.
         """
-        if archive.is_archive(Path(store)):
-            return cls(archive.read(Path(store)))
-        return cls(read(folder) for folder in record_folders(store))
+        return cls(records_in(Path(store)))
 
     def __repr__(self) -> str:
         """Returns how many records there are, and of what, rather than the records themselves."""
@@ -308,6 +306,6 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def records_in(place: Path, *, check: bool = True) -> list[Record]:
-    """Returns the records of an archive, or those that `Records.load` finds. With `check` those of
-    an archive are checked, some milliseconds each. Those of a store always are."""
-    return archive.read(place, check=check) if archive.is_archive(place) else list(Records.load(place))
+    """Returns the records that `Records.load` finds. With `check` those of an archive are checked,
+    some milliseconds each. Those of a store always are."""
+    return archive.read(place, check=check) if archive.is_archive(place) else [read(one) for one in record_folders(place)]

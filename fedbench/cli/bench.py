@@ -139,8 +139,7 @@ def _compare(files: tuple[Path, Path], threshold: float, as_json: bool) -> None:
     if all(change.slowdown is None for change in changes):
         raise UsageError(f"{files[0]}, {files[1]}: expected a case that both measured beside the same rival, found none")
     if as_json:
-        for change in changes:
-            print_json(asdict(change))
+        print_json(*map(asdict, changes))
     else:
         _show_changes(changes, threshold)
     if any(change.verdict == "slower" for change in changes):

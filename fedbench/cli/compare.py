@@ -47,8 +47,7 @@ def command(
         say(" and ".join(dict.fromkeys(side.title for side in sides)))
     for one in pairings:
         if as_json:
-            for line in one.lines:
-                print_json(_as_json(one, line))
+            print_json(*(_as_json(one, line) for line in one.lines))
         else:
             for finding in findings(one, first, second):
                 _show(finding)

@@ -66,7 +66,6 @@ def command(
     """
     rows = about(kind)
     if as_json:
-        for name, text in rows:
-            print_json({"name": name, "kind": kind.value.removesuffix("s"), "about": text})
-        return
-    print_table(kind.value, ["name", "about"], rows)
+        print_json(*({"name": name, "kind": kind.value.removesuffix("s"), "about": text} for name, text in rows))
+    else:
+        print_table(kind.value, ["name", "about"], rows)

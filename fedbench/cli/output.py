@@ -93,9 +93,9 @@ def writing(verb: str, output: Path, option: str = "--output") -> Iterator[None]
         raise UsageError(f"{verb}: {output} cannot be written ({error.strerror}); choose another {option}") from None
 
 
-def print_json(row: Mapping[str, object]) -> None:
-    """Prints an object on one line of standard output, in ASCII."""
-    sys.stdout.write(json.dumps(row, allow_nan=False) + "\n")
+def print_json(*rows: Mapping[str, object]) -> None:
+    """Prints objects to standard output, each on one line, in ASCII."""
+    sys.stdout.writelines(json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
 
 def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:

@@ -35,8 +35,7 @@ def command(
     resolved = load(scenario, overrides or ())
     found = [plan(RunSpec(resolved, registry.algorithm(selector), seed), device).as_dict() for selector in algorithm]
     if as_json:
-        for row in found:
-            print_json(row)
+        print_json(*found)
     else:
         for plans in _beside(found, columns_of(out)):
             _show(plans, columns_of(out))

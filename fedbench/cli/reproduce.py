@@ -166,8 +166,7 @@ def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
     """Prints the verdicts on the cells, and those on the order of the algorithms."""
     ordered = list(orders(verdicts))
     if as_json:
-        for row in (*(one.as_dict() for one in verdicts), *(one.as_dict() for one in ordered)):
-            print_json(row)
+        print_json(*(one.as_dict() for one in verdicts), *(one.as_dict() for one in ordered))
         return
     for of, several in papers.tables(one.cell for one in verdicts).items():
         keys = differing(papers.chosen(of))
@@ -189,8 +188,9 @@ def _tell_variations(chosen: Sequence[Cell], find: Find, *, as_json: bool) -> No
         for one in experiment.variations(cell)
     ]
     if as_json:
-        for cell, one, texts in found:
-            print_json({"cell": cell.name, "variation": one.name, "about": one.about, "readings": texts})
+        print_json(
+            *({"cell": cell.name, "variation": one.name, "about": one.about, "readings": texts} for cell, one, texts in found)
+        )
     elif found:
         rows = [(one.name, cell.name, cell.text, ", ".join(texts) or "not run", one.about) for cell, one, texts in found]
         print_table("variations, from which no verdict comes", ("variation", "cell", "printed", "by seed", "about"), rows)

@@ -101,8 +101,7 @@ def plan(
     found = suites.load(suite)
     cells = list(priced(found, *chosen(found, points, algorithms), timed=not untimed, tell=show))
     if as_json:
-        for cell in cells:
-            print_json(cell.__dict__)
+        print_json(*map(vars, cells))
     else:
         _show_cells(found, cells)
 

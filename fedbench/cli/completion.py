@@ -4,21 +4,35 @@ torch, since a shell must answer at once."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable
+from importlib import import_module
 
 from fedbench import origins, registry
 from fedbench.errors import FedbenchError
 from fedbench.options import sentence
 from fedbench.presets import covering
-from fedbench.scenarios.load import names
 
 PLOTS = ("curves", "profiles", "heat", "staleness", "participation", "timeline", "labels", "sensitivity")
 """The kinds of figures, which stand here since their module imports what draws them."""
 
 
-def scenarios(incomplete: str) -> list[str]:
-    """Returns the names of the library's scenarios that begin so."""
-    return _beginning(names(), incomplete)
+def _names_in(module: str, *tables: str) -> Callable[[str], list[str]]:
+    """Returns the function that completes the names in some tables of a module of fedbench, which
+    it imports. A table may be a function without arguments."""
+
+    def names(incomplete: str) -> list[str]:
+        found = [getattr(import_module(f"fedbench.{module}"), table) for table in tables]
+        return [name for one in found for name in (one() if callable(one) else one) if name.startswith(incomplete)]
+
+    return names
+
+
+scenarios = _names_in("scenarios.load", "names")
+suites = _names_in("suites.suite", "names")
+claims = _names_in("proof.theory.table", "CLAIMS")
+groups = _names_in("bench", "GROUPS")
+cases = _names_in("bench", "CASES", "GROUPS")
+plots = _names_in("cli.completion", "PLOTS")
 
 
 def algorithms(incomplete: str) -> list[tuple[str, str]]:
@@ -41,43 +55,6 @@ def algorithms(incomplete: str) -> list[tuple[str, str]]:
     fields = [(field.name, sentence(cls, field.name)) for field in dataclasses.fields(cls)]
     fields += [("preset", "Options that a paper reports, by name.")] if covering(cls.name) else []
     return [(f"{before}{known}=", about) for known, about in fields if known.startswith(option)]
-
-
-def suites(incomplete: str) -> list[str]:
-    """Returns the names of the library's suites that begin so."""
-    from fedbench.suites.suite import names as known
-
-    return _beginning(known(), incomplete)
-
-
-def claims(incomplete: str) -> list[str]:
-    """Returns the names of the claims of `theory` that begin so."""
-    from fedbench.proof.theory.table import CLAIMS
-
-    return _beginning(CLAIMS, incomplete)
-
-
-def groups(incomplete: str) -> list[str]:
-    """Returns the groups of benchmark cases that begin so."""
-    from fedbench.bench import GROUPS
-
-    return _beginning(GROUPS, incomplete)
-
-
-def cases(incomplete: str) -> list[str]:
-    """Returns the benchmark cases and their groups that begin so."""
-    from fedbench.bench import CASES, GROUPS
-
-    return _beginning((*CASES, *GROUPS), incomplete)
-
-
-def plots(incomplete: str) -> list[str]:
-    """Returns the kinds of figures that begin so."""
-    return _beginning(PLOTS, incomplete)
-
-
-def _beginning(known: Iterable[str], incomplete: str) -> list[str]:
-    return [name for name in known if name.startswith(incomplete)]
 
 
 def things(incomplete: str) -> list[tuple[str, str]]:

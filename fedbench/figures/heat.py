@@ -90,16 +90,12 @@ def _draw_head(axes: Axes, group: HeatGroup, y: int, beside: float, *, has_room:
         return []
     for x, line in enumerate(group.cheapest):
         if line is not None:
-            axes.text(
-                x + 0.92,
-                y + 1.55,
-                bound(tenths(line.cost), line.is_bound, gap=""),
-                ha="right",
-                va="center",
-                fontsize=5,
-                color=INK,
-            )
+            _write(axes, (x + 0.92, y + 1.55), bound(tenths(line.cost), line.is_bound, gap=""), ha="right")
     return [(y + 1.5, CHEAPEST)]
+
+
+def _write(axes: Axes, at: tuple[float, float], text: str, ink: str = INK, *, ha: str = "center", size: float = 5) -> None:
+    axes.text(*at, text, ha=ha, va="center", fontsize=size, color=ink)
 
 
 def _draw_cell(axes: Axes, cell: BoardLine, at: tuple[float, float], face: object, *, has_room: bool) -> None:
@@ -110,21 +106,21 @@ def _draw_cell(axes: Axes, cell: BoardLine, at: tuple[float, float], face: objec
     is_dark = cell.regret is not None and math.log(max(1.0, min(cell.regret[0], DARKEST))) / math.log(DARKEST) > DARK
     ink = "white" if is_dark else INK
     if cell.hits == 0 and cell.regret is None:
-        axes.text(x + 0.5, y + 0.5, NEVER if has_room else "×", ha="center", va="center", fontsize=5, color=ink)
+        _write(axes, (x + 0.5, y + 0.5), NEVER if has_room else "×", ink)
         return
     if cell.regret is None:
         text = f"{bound(tenths(cell.cost), cell.is_bound, gap='')} s" if has_room else ""
         text = text if cell.has_verdict or not has_room else NO_VERDICT
-        axes.text(x + 0.92, y + 0.55, text, ha="right", va="center", fontsize=5, color=ink)
+        _write(axes, (x + 0.92, y + 0.55), text, ink, ha="right")
         return
     found = Ratio.of(cell.regret)
     sign = found.sign if found.is_known else ""
     if has_room:
-        axes.text(x + 0.92, y + 0.55, signed(ratio(found.value), sign, gap=""), ha="right", va="center", fontsize=5, color=ink)
+        _write(axes, (x + 0.92, y + 0.55), signed(ratio(found.value), sign, gap=""), ink, ha="right")
     elif sign:
-        axes.text(x + 0.66, y + 0.55, sign, ha="center", va="center", fontsize=4.5, color=ink)
+        _write(axes, (x + 0.66, y + 0.55), sign, ink, size=4.5)
     if cell.is_best:
-        axes.text(x + (0.12 if has_room else 0.3), y + 0.53, BEST, ha="center", va="center", fontsize=5.5, color=ink)
+        _write(axes, (x + (0.12 if has_room else 0.3), y + 0.53), BEST, ink, size=5.5)
 
 
 def _caption(data: Heat, *, has_room: bool) -> str:

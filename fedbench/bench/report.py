@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from fedbench import plain_files
 from fedbench.bench.case import AnyCase, AnyWay
 from fedbench.bench.measure import Measured, Ratio
 from fedbench.errors import UsageError, quoted
+from fedbench.refusals import refused_in
 
 SCHEMA = 1
 LARGEST = 4 << 20  # bytes of a file
@@ -105,6 +106,8 @@ def libraries(provenance: Mapping[str, object]) -> dict[str, str]:
 class _Saved(BaseModel):
     """What a file keeps of a measurement."""
 
+    model_config = ConfigDict(title="the file")
+
     schema_version: Literal[1] = Field(alias="schema")
     provenance: dict[str, object]
     rows: list[Row]
@@ -123,14 +126,8 @@ def load(path: Path) -> tuple[list[Row], dict[str, object]]:
     """Returns the rows and the provenance of a file that `--save` wrote. UsageError names the file
     and what is wrong with it."""
     document = plain_files.json_in(path, LARGEST, "measurement")
-    try:
+    with refused_in(f"measurement {path}: expected a file of `fedbench bench --save`"):
         found = _Saved.model_validate(document)
-    except ValidationError as errors:
-        first = errors.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise UsageError(
-            f"measurement {path}: expected a file of `fedbench bench --save`: {place:.80}: {first['msg']}, got {quoted(first['input'])}"
-        ) from None
     return found.rows, found.provenance
 
 

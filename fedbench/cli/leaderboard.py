@@ -11,9 +11,9 @@ from fedbench.analysis.axes import AXES
 from fedbench.cli import options, submissions
 from fedbench.cli.output import say, show
 from fedbench.documents.paper import Paper
-from fedbench.documents.read import refused_in
 from fedbench.documents.site import Beside, Rivals
 from fedbench.errors import UsageError
+from fedbench.refusals import refused_in
 from fedbench.results.store import Store
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.results import REFERENCES

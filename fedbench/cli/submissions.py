@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from fedbench.cli.output import print_json, say, show
-from fedbench.documents.read import refused_in
 from fedbench.documents.site import Submission
 from fedbench.documents.suite import Document
 from fedbench.documents.validity import Validity
 from fedbench.errors import RecordError, UsageError
+from fedbench.refusals import refused_in
 from fedbench.submissions import history
 from fedbench.submissions.accepted import accepted
 from fedbench.submissions.check import Again, Report, check

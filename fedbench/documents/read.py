@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from fedbench import plain_files, strict_json
-from fedbench.errors import FedbenchError, RecordError, UsageError
+from fedbench.errors import FedbenchError, RecordError
+from fedbench.refusals import refused_in
 
 LARGEST = 64 << 20  # bytes of a file
 M = TypeVar("M", bound=BaseModel)
@@ -47,19 +46,6 @@ def parsed(text: str, form: type[M], where: str, wanted: str, error: type[Fedben
         raise error(f"{where}: {refused}") from None
     with refused_in(f"{where}: {wanted}", error):
         return form.model_validate_json(text)
-
-
-@contextmanager
-def refused_in(where: str, error: type[FedbenchError] = UsageError) -> Iterator[None]:
-    """Raises `error`, of one line that begins with `where`, for the first field that a model
-    refuses. Can decorate a function that makes models."""
-    try:
-        yield
-    except ValidationError as refused:
-        first = refused.errors(include_url=False, include_context=False)[0]
-        got = "" if first["type"] == "missing" else f", got {first['input']!r:.60}"
-        field = ".".join(map(str, first["loc"])) or refused.title
-        raise error(f"{where}: {field:.200}: {first['msg']:.200}{got}") from None
 
 
 def as_json(document: BaseModel) -> str:

@@ -26,6 +26,7 @@ from fedbench.engine.evaluate import GridEvaluator
 from fedbench.engine.execute import Execution
 from fedbench.errors import RecordError
 from fedbench.kernels import TeacherMean
+from fedbench.refusals import first_problem
 from fedbench.results.sections import METRICS
 from fedbench.results.store import write_atomically
 from fedbench.tables import ClientTable
@@ -188,8 +189,7 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
     try:
         tree, arrays = opened(plain_files.content(path, LARGEST, "checkpoint", RecordError, MAGIC))
     except ValidationError as errors:
-        first = errors.errors(include_url=False, include_context=False)[0]
-        raise _refused(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r:.60}") from None
+        raise _refused(path, first_problem(errors)) from None
     except (ValueError, TypeError, RecursionError) as error:
         raise _refused(path, str(error)) from None
     if tree["run_id"] != run_id:

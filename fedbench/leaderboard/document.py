@@ -12,12 +12,12 @@ from fedbench.analysis.summary import summarize
 from fedbench.documents.board import groups, standings
 from fedbench.documents.parts import SCHEMA, Kind
 from fedbench.documents.pictures import Pictures, Timeline
-from fedbench.documents.read import refused_in
 from fedbench.documents.section import Section
 from fedbench.documents.suite import Document, Entrant, Facts, Point, Profiles
 from fedbench.errors import UsageError
 from fedbench.leaderboard.places import free, slug
 from fedbench.leaderboard.sections import built_in, section
+from fedbench.refusals import refused_in
 
 if TYPE_CHECKING:
     from fedbench.analysis.board import Board

@@ -8,9 +8,9 @@ from pathlib import Path
 from fedbench import plain_files
 from fedbench.bibliography import entry
 from fedbench.documents.home import Home
-from fedbench.documents.read import refused_in
 from fedbench.documents.suite import Document
 from fedbench.errors import UsageError, nearest
+from fedbench.refusals import refused_in
 
 SCHEMA = 1
 

@@ -27,7 +27,7 @@ from fedbench import plain_files
 from fedbench.analysis.axes import SECONDS, Axis
 from fedbench.documents.paper import Paper
 from fedbench.documents.parts import SCHEMA
-from fedbench.documents.read import LARGEST, as_json, read, refused_in
+from fedbench.documents.read import LARGEST, as_json, read
 from fedbench.documents.site import Beside, Content, Files
 from fedbench.documents.suite import Document
 from fedbench.errors import RecordError, UsageError
@@ -39,6 +39,7 @@ from fedbench.leaderboard.pages.frame import NOTHING, Site
 from fedbench.leaderboard.pages.papers import index as index_of_papers
 from fedbench.leaderboard.places import RESERVED, slug
 from fedbench.leaderboard.ways import HOME
+from fedbench.refusals import refused_in
 
 if TYPE_CHECKING:
     from fedbench.results.record import Record

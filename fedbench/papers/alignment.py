@@ -17,8 +17,8 @@ from typing import TypeVar
 from fedbench import bibliography, strict_yaml
 from fedbench.documents.paper import Aligned, Erratum, Unprinted
 from fedbench.documents.parts import Part
-from fedbench.documents.read import refused_in
 from fedbench.errors import FedbenchError, UsageError, nearest
+from fedbench.refusals import refused_in
 
 FOLDER = Path(__file__).parent / "alignment"
 CONTINUES = (")", "public:", "protected:", "private:")

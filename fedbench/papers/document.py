@@ -14,7 +14,6 @@ from pathlib import Path
 from fedbench import bibliography, written
 from fedbench.documents.paper import KINDS, VERDICTS, Kind, Order, Paper, Table, Variation, Varied, Verdict
 from fedbench.documents.paper import Cell as Shown
-from fedbench.documents.read import refused_in
 from fedbench.papers import alignment, experiment
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables
 from fedbench.papers.curves import curves
@@ -25,6 +24,7 @@ from fedbench.papers.rules import VERSION
 from fedbench.papers.runs import used
 from fedbench.papers.verdicts import Ordered, all_verdicts, orders
 from fedbench.papers.verdicts import Verdict as Judged
+from fedbench.refusals import refused_in
 
 
 @refused_in("paper: more or other than a site shows")

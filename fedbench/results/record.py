@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, JsonValue, SkipValidation, ValidationErr
 
 from fedbench import registry
 from fedbench.errors import RecordError, UsageError
+from fedbench.refusals import first_problem
 from fedbench.results.digests import Digest
 from fedbench.results.sections import (
     SERVER_LEDGER,
@@ -76,7 +77,7 @@ class Record(Section):
         clients did, wasted or not.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, title="record")
 
     run_id: Hash
     spec: Spec
@@ -150,10 +151,8 @@ def of_json(content: object, curves: Curves, where: str) -> Record:
     try:
         return Record.model_validate({**sections, "curves": curves})
     except ValidationError as errors:
-        first = errors.errors(include_url=False, include_context=False)[0]
-        field = ".".join(map(str, first["loc"])) or "record"
-        got = "" if first["type"] in ("missing", "value_error", "scenario") else f", got {first['input']!r:.60}"
-        raise RecordError(f"{where}: {field:.200}: {first['msg']:.200}{got}; it is not what a run writes") from None
+        problem = first_problem(errors, "value_error", "scenario")
+        raise RecordError(f"{where}: {problem}; it is not what a run writes") from None
 
 
 def _without_task(sections: dict[str, object], where: str) -> dict[str, object]:

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 LONGEST = 500  # characters of a line
 MOST = 20  # lines, since a hostile archive may have a million faults
 
@@ -56,10 +54,3 @@ def refuse(found: Iterable[Finding]) -> None:
     faults = few(list(found))
     if faults:
         raise FaultsError(faults)
-
-
-def first_problem(errors: ValidationError) -> str:
-    """Returns the first problem that pydantic has with a model: its key, what is wrong, and the
-    value."""
-    first = errors.errors(include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r:.80}"

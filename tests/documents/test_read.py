@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from fedbench.documents.parts import Part, Ratio
 from fedbench.documents.pictures import Pictures
-from fedbench.documents.read import as_json, parsed, read, refused_in
+from fedbench.documents.read import as_json, parsed, read
 from fedbench.documents.site import Change, Content
 from fedbench.documents.suite import Document
 from fedbench.errors import RecordError, UsageError
@@ -103,15 +103,6 @@ def test_a_file_has_a_largest_size_and_has_to_be_there(tmp_path: Path) -> None:
         read(tmp_path / "a.json", Content, most=99, error=UsageError)
     with pytest.raises(RecordError, match="cannot be read"):
         read(tmp_path / "b.json", Content)
-
-
-def test_what_a_maker_of_documents_may_not_make_is_one_line() -> None:
-    @refused_in("changes: too much")
-    def made() -> Change:
-        return Change(date="2026-01-01", text="a\nb" * 10_000)
-
-    with pytest.raises(UsageError, match=r"^changes: too much: text: String should have at most 20000 characters, got 'a\\nb"):
-        made()
 
 
 def test_nothing_changes_a_part() -> None:

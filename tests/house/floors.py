@@ -29,7 +29,7 @@ ABOUT = {
     "shards | tables": "who has which examples; tables of clients",
     "types": "the vocabulary",
     "own_files": "the files of a user's data set, and their sum",
-    "bibliography | extras | plain_files | pickles | places | foreign": "citations, extras, careful reading",
+    "bibliography | extras | refusals | plain_files | pickles | places | foreign": "citations, extras, careful reading",
     "errors | process | strict_yaml | strict_json | rules | written": "messages, strict formats, rules, numbers",
 }
 GROUND = ("csrc", "the C++ core, which only kernels import")

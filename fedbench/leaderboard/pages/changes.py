@@ -7,10 +7,10 @@ import datetime
 from pathlib import Path
 
 from fedbench import plain_files
-from fedbench.documents.read import refused_in
 from fedbench.documents.site import Change
 from fedbench.errors import UsageError
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.refusals import refused_in
 
 
 def read(file: Path) -> tuple[Change, ...]:

@@ -13,11 +13,11 @@ from markupsafe import Markup, escape
 from pydantic import BaseModel, Field
 
 from fedbench import plain_files, written
-from fedbench.documents.read import refused_in
 from fedbench.documents.site import Case, Machine, Speed
 from fedbench.errors import UsageError
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import image
+from fedbench.refusals import refused_in
 
 WIDTH, HEIGHT = 220, 72  # pixels of a picture
 LARGEST = 16 << 20  # bytes of a file of asv

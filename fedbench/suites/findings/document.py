@@ -13,9 +13,9 @@ from fedbench.analysis.board import times
 from fedbench.analysis.profiles import Reference, profile
 from fedbench.documents.board import groups, standings
 from fedbench.documents.parts import SCHEMA, Kind
-from fedbench.documents.read import refused_in
 from fedbench.documents.suite import TITLES, Average, Document, Entrant, Point, Profiles
 from fedbench.documents.suite import Suite as About
+from fedbench.refusals import refused_in
 from fedbench.suites.findings import numbers, orders
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, of_point, short_lines

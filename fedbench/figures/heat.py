@@ -56,8 +56,7 @@ def draw_heat(data: Heat, width: float) -> Drawn:
     axes.set_yticks([at for at, _ in names], [name for _, name in names])
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set_visible(False)
     shades = mpl.cm.ScalarMappable(scale, mpl.colors.ListedColormap(colours([0.85 * i / 255 for i in range(256)])))
     bar = figure.colorbar(shades, ax=axes, orientation="horizontal", shrink=0.5, aspect=40, pad=0.01, extend="max")
     bar.set_ticks([1, 2, 4, 8], labels=["1", "2", "4", "8"])

@@ -30,8 +30,7 @@ def draw_labels(data: LabelMap, width: float) -> Drawn:
     axes.set_ylabel("class")
     axes.set_xlabel(f"{clients} clients, from the fastest to the slowest")
     axes.set_xticks([])
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set_visible(False)
     bar = figure.colorbar(image, ax=axes, pad=0.01, aspect=15)
     bar.set_label("share of a client (%)", fontsize=6)
     bar.outline.set_visible(False)

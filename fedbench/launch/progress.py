@@ -237,11 +237,7 @@ def _line(record: Record, *, reused: bool, in_full: bool = True) -> str:
         line += " (in the store)"
     elif in_full and record.provenance.wall_seconds is not None:
         line += f" ({record.provenance.wall_seconds:.1f} s)"
-    return line + _warned(record)
-
-
-def _warned(record: Record) -> str:
-    return "".join(f"; warning: {one}" for one in record.warnings)
+    return line + "".join(f"; warning: {one}" for one in record.warnings)
 
 
 def _reached(hit: Hit) -> str:

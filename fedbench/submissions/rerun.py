@@ -3,10 +3,9 @@ invented well."""
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from fedbench import foreign
@@ -125,8 +124,8 @@ def _tried(trial: TrialRun) -> Found:
     except UsageError as error:
         unknown = Finding(TRIALS, f"{name}: cannot be run again here: {error}")
         return Again(run_id, name, "not run", why="trial"), [], [unknown]
-    said = dataclasses.asdict(trial.outcome)
-    first = next((key for key, value in dataclasses.asdict(got).items() if value != said[key]), None)
+    said = asdict(trial.outcome)
+    first = next((key for key, value in asdict(got).items() if value != said[key]), None)
     if first is None:
         return Again(run_id, name, "identical", why="trial"), [], []
     differs = Finding(TRIALS, f"{name}: {first}: run again, it is {getattr(got, first)!r:.80}, the file says {said[first]!r:.80}")

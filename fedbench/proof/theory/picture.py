@@ -3,11 +3,12 @@ beside proven ones."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +17,7 @@ from fedbench.proof.theory.rows import Claim, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Panel = tuple[Claim, list[Row]]
+    from matplotlib.figure import SubFigure
 
 MEASURED, FAILED, PROVEN, BAND, INK, GRID = "#2b6cb0", "#c53030", "#1a202c", "#d9e6f2", "#4a5568", "#edf2f7"
 LINES = ("#2b6cb0", "#b7791f", "#2f855a", "#805ad5")
@@ -40,9 +39,7 @@ def draw(found: Sequence[tuple[Claim, Row]], path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    panels: dict[str, Panel] = {}
-    for claim, row in found:
-        panels.setdefault(claim.name, (claim, []))[1].append(row)
+    panels = [list(panel) for _, panel in itertools.groupby(found, lambda pair: pair[0].name)]
     across, down = min(COLUMNS, len(panels)), math.ceil(len(panels) / COLUMNS)
     style = mpl.rc_context(
         {
@@ -59,39 +56,23 @@ def draw(found: Sequence[tuple[Claim, Row]], path: Path) -> None:
     )
     with style:
         figure = Figure(figsize=(WIDTH * across, HEIGHT * down))
-        for place, panel in enumerate(panels.values()):
-            left, bottom = WIDTH * (place % COLUMNS), HEIGHT * (down - 1 - place // COLUMNS)
-            _panel(Place(figure, left, bottom, WIDTH * across, HEIGHT * down), panel)
+        for place, panel in zip(figure.subfigures(down, across, squeeze=False).flat, panels, strict=False):
+            _panel(place, panel[0][0], [row for _, row in panel])
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=100)
 
 
-class Place(NamedTuple):
-    """A panel's lower left corner on a figure, and the figure's size, all in inches."""
-
-    figure: Figure
-    left: float
-    bottom: float
-    width: float
-    height: float
-
-    def axes(self, left: float, width: float) -> Axes:
-        """Returns axes that begin `left` inches from the panel's left edge."""
-        box = (self.left + left) / self.width, (self.bottom + BOTTOM) / self.height
-        return self.figure.add_axes((*box, width / self.width, (HEIGHT - TOP - BOTTOM) / self.height))
-
-    def text(self, x: float, y: float, words: str, fontsize: float, color: str, fontweight: str = "normal") -> None:
-        """Writes words, whose upper left corner is x, y inches from that of the panel."""
-        at = (self.left + x) / self.width, (self.bottom + HEIGHT - y) / self.height
-        self.figure.text(*at, words, va="top", fontsize=fontsize, color=color, fontweight=fontweight)
+def _axes(place: SubFigure, left: float, width: float) -> Axes:
+    """Returns axes that begin `left` inches from the panel's left edge."""
+    return place.add_axes((left / WIDTH, BOTTOM / HEIGHT, width / WIDTH, (HEIGHT - TOP - BOTTOM) / HEIGHT))
 
 
-def _panel(place: Place, panel: Panel) -> None:
-    claim, rows = panel
+def _panel(place: SubFigure, claim: Claim, rows: Sequence[Row]) -> None:
     holds = all(row.holds for row in rows)
-    place.text(0.2, 0.12, textwrap.fill(claim.says, LETTERS), fontsize=10.5, fontweight="bold", color=PROVEN)
-    verdict = "" if holds else "DOES NOT HOLD: "
-    place.text(0.2, 0.53, f"{verdict}{claim.name}   ({claim.source})", fontsize=8, color=INK if holds else FAILED)
+    says, of = textwrap.fill(claim.says, LETTERS), f"{claim.name}   ({claim.source})"
+    place.text(0.2 / WIDTH, 1 - 0.12 / HEIGHT, says, va="top", fontsize=10.5, fontweight="bold", color=PROVEN)
+    verdict, colour = ("", INK) if holds else ("DOES NOT HOLD: ", FAILED)
+    place.text(0.2 / WIDTH, 1 - 0.53 / HEIGHT, f"{verdict}{of}", va="top", fontsize=8, color=colour)
     if any(row.kind == "slope" for row in rows):
         _slopes(place, rows)
     elif any(row.shares for row in rows):
@@ -112,10 +93,10 @@ def _notes(axes: Axes, rows: Sequence[Row]) -> None:
     )
 
 
-def _slopes(place: Place, rows: Sequence[Row]) -> None:
+def _slopes(place: SubFigure, rows: Sequence[Row]) -> None:
     """Draws the measured points of exponents, and lines of the proven exponents through their
     middles."""
-    axes = place.axes(0.75, 2.9)
+    axes = _axes(place, 0.75, 2.9)
     for row, colour in zip([row for row in rows if row.kind == "slope"], LINES, strict=False):
         x, y = np.abs(np.array(row.points)).T
         y, middle = y / np.exp(np.log(y).mean()), np.exp(np.log(x).mean())
@@ -134,9 +115,9 @@ def _slopes(place: Place, rows: Sequence[Row]) -> None:
     _notes(axes, [row for row in rows if row.kind != "slope"])
 
 
-def _bounds(place: Place, rows: Sequence[Row]) -> None:
+def _bounds(place: SubFigure, rows: Sequence[Row]) -> None:
     """Draws the terms of each bound as shares of it, and the place of the measured value."""
-    axes = place.axes(1.6, 2.6)
+    axes = _axes(place, 1.6, 2.6)
     shown = [row for row in rows if row.shares]
     names = list(dict.fromkeys(name for row in shown for name, _ in row.shares))
     for line, row in enumerate(shown):
@@ -155,10 +136,10 @@ def _bounds(place: Place, rows: Sequence[Row]) -> None:
     _notes(axes, [row for row in rows if not row.shares])
 
 
-def _distances(place: Place, rows: Sequence[Row]) -> None:
+def _distances(place: SubFigure, rows: Sequence[Row]) -> None:
     """Draws the distance of every row from its exact value over the allowed one. A bound of one
     term is written and not drawn."""
-    axes = place.axes(2.75, 2.5)
+    axes = _axes(place, 2.75, 2.5)
     for line, row in enumerate(rows):
         if row.kind != "bound":
             axes.barh(line, 2, left=-1, height=0.55, color=BAND)

@@ -16,10 +16,10 @@ import numpy as np
 
 from fedbench.algorithms.fedasync import FedAsync
 from fedbench.algorithms.fedavg import FedAvg
-from fedbench.proof.theory.bed import Clients, near_optimum, play, problem
-from fedbench.proof.theory.exact import Step, restarting, sampled
-from fedbench.proof.theory.moments import from_plan
-from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, UPDATES, Point, both, doubled, nearly_alike, point, sweep
+from fedbench.proof.theory.bed import near_optimum, play, problem
+from fedbench.proof.theory.exact import Step, sampled
+from fedbench.proof.theory.moments import Point, planned, point
+from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, UPDATES, both, doubled, in_turns, sweep
 from fedbench.proof.theory.rates import speeds
 from fedbench.proof.theory.rows import Row, claim, slope, value
 
@@ -59,7 +59,7 @@ def fedavg() -> Iterator[Row]:
     def measure(steps: int, T: int, seed: int) -> Point:
         on, step = problem(clients=12, dim=DIM), Step(1 / (steps * math.sqrt(T)), steps)
         start, algorithm = near_optimum(on, GAP), FedAvg(cohort_size=4, local_lr=step.rate)
-        measured = play(algorithm, on, T, speeds(on, 1.73, steps), seed=seed, start=start).measured.mean_square_gradient
+        measured = play(algorithm, on, T, speeds(on, 1.73, steps), seed=seed, start=start).mean_square_gradient
         return measured, float(sampled(on, T, start, step, 4, replacement=False).squares.mean())
 
     runs, lengths = [1, 2, 4, 8], doubled(UPDATES // 2)
@@ -80,7 +80,7 @@ def fedasync() -> Iterator[Row]:
         def measure(T: int, seed: int) -> Point:
             on, step = problem(clients=12, dim=DIM), rates(T)
             clients, algorithm = speeds(on, 1.73, STEPS), mixed(step, concurrency=4)
-            schedule = from_plan(clients.scheduler(algorithm, on, T, seed).next())
+            schedule = planned(algorithm, on, clients, T, seed)
             return point(algorithm, on, clients, schedule, near_optimum(on, GAP), step, seed)
 
         return measure
@@ -102,11 +102,7 @@ def fedasync_delay() -> Iterator[Row]:
 
     @functools.cache
     def mean_square(rates: Rates, tau: int, T: int) -> Point:
-        """Returns the point of `tau` + 1 clients, which arrive in turns."""
-        few, step = problem(clients=tau + 1, dim=DIM, heterogeneity=0.0, sigma=1e-9), rates(T)
-        seconds = nearly_alike(tau + 1)
-        clients, schedule = Clients(steps=STEPS, seconds=seconds), restarting(seconds, 1, T)
-        return point(mixed(step), few, clients, schedule, near_optimum(few, GAP), step, 0)
+        return in_turns(mixed(rates(T)), rates(T), tau, T)
 
     def change(rates: Rates, tau: int, T: int) -> float:
         return mean_square(rates, tau, T)[0] - mean_square(rates, 0, T)[0]

@@ -117,14 +117,15 @@ def problem(
 @dataclass
 class Measured:
     """An observer of a run. From x^0 on it keeps the `distances` |x^t - x*|^2, the `squares`
-    |grad F(x^t)|^2 and the `gaps` F(x^t) - F*, and counts the `arrivals` of every client. The lists
-    of a run that diverges end with NaN."""
+    |grad F(x^t)|^2 and the `gaps` F(x^t) - F*, and counts the `arrivals` of every client. `x` is
+    the last model. It, and the ends of the lists, are NaN for a run that diverges."""
 
     problem: Noisy
+    x: Vector
+    arrivals: Weights
     distances: list[float] = field(default_factory=list)
     squares: list[float] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
-    arrivals: Weights = field(default_factory=lambda: np.zeros(0))
 
     def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
         away = execution.state.x - self.problem.optimum
@@ -138,39 +139,17 @@ class Measured:
         self.arrivals += np.bincount(chunk.client[entries], minlength=self.problem.clients)
 
     def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
-        pass
-
-    def diverged(self) -> None:
-        for found in (self.distances, self.squares, self.gaps):
-            found.append(np.nan)
+        self.x = execution.state.x
 
     @property
     def mean_square_gradient(self) -> float:
         """The mean of |grad F(x^t)|^2 over all t."""
         return float(np.mean(self.squares))
 
-    @property
-    def late_gap(self) -> float:
-        """The mean of F(x^t) - F* over the last half of the run."""
-        return late(self.gaps)
-
-    @property
-    def late_distance(self) -> float:
-        """The mean of |x^t - x*|^2 over the last half of the run."""
-        return late(self.distances)
-
 
 def late(values: Sequence[float] | Weights) -> float:
     """Returns the mean over the last half."""
     return float(np.mean(values[len(values) // 2 :]))
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The last model of a run, and what was measured on the way."""
-
-    x: Vector
-    measured: Measured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,8 +191,8 @@ def play(
     noise: bool = True,
     seed: int = 0,
     start: Vector | None = None,
-) -> Outcome:
-    """Returns the outcome of a run on the problem `on`. The model of a run that diverges is NaN.
+) -> Measured:
+    """Returns what is measured of a run on the problem `on`.
 
     Args:
         algorithm: what is run.
@@ -226,14 +205,15 @@ def play(
     """
     trainer = ReferenceTrainer(on, dtype="float64", seed=seed, batch_size=1 if noise else None)
     execution = Execution(algorithm, trainer, on.info, start_of(on) if start is None else start)
-    measured = Measured(on, arrivals=np.zeros(on.clients))
+    measured = Measured(on, execution.state.x, np.zeros(on.clients))
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             execution.run(pieces(clients.scheduler(algorithm, on, updates, seed)), [measured])
     except Diverged:
-        measured.diverged()
-        return Outcome(np.full(on.dim, np.nan), measured)
-    return Outcome(execution.state.x, measured)
+        measured.x = np.full(on.dim, np.nan)
+        for found in (measured.distances, measured.squares, measured.gaps):
+            found.append(np.nan)
+    return measured
 
 
 def near_optimum(on: Noisy, gap: float) -> Vector:

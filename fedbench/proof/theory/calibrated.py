@@ -17,7 +17,8 @@ import numpy as np
 from fedbench.algorithms.fedagrac import FedaGrac
 from fedbench.proof.theory.bed import Clients, Measured, late, near_optimum, play, problem
 from fedbench.proof.theory.exact import Moments, Step, Update, moments
-from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, Point, both, doubled, sweep
+from fedbench.proof.theory.moments import Point
+from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, both, doubled, sweep
 from fedbench.proof.theory.rows import Row, claim, exact, slope
 
 UPDATES = 200
@@ -30,7 +31,7 @@ SETS = ([8, 8, 8, 8], [6, 6, 10, 10], [4, 4, 12, 12], [2, 2, 14, 14], [1, 1, 15,
 def run(variant: str, steps: list[int], rate: float, T: int, seed: int) -> Measured:
     on = problem(clients=len(steps), dim=DIM)
     algorithm = FedaGrac.make({"sampling": "all", "calibration_rate": 1.0, "variant": variant, "local_lr": rate})
-    return play(algorithm, on, T, Clients(steps=steps), seed=seed, start=near_optimum(on, GAP)).measured
+    return play(algorithm, on, T, Clients(steps=steps), seed=seed, start=near_optimum(on, GAP))
 
 
 def known(clients: int, steps: int, rate: float, T: int) -> Moments:
@@ -77,7 +78,7 @@ def convex() -> Iterator[Row]:
     @functools.cache  # sweeps meet
     def measure(M: int, K: int, T: int, seed: int) -> Point:
         rate = decaying(K, T)
-        return run("avg", [K] * M, rate, T, seed).late_gap / math.log(T), late(known(M, K, rate, T).gaps) / math.log(T)
+        return late(run("avg", [K] * M, rate, T, seed).gaps) / math.log(T), late(known(M, K, rate, T).gaps) / math.log(T)
 
     sizes, lengths = [2, 4, 8], [UPDATES // 2, UPDATES, 2 * UPDATES]
     yield from both("error against M", sizes, sweep(measure, [(M, 2, UPDATES) for M in sizes], MANY), -1.0)
@@ -99,7 +100,7 @@ def reference_noise() -> Iterator[Row]:
     """
 
     def error(variant: str, which: int, seed: int) -> float:
-        return run(variant, SETS[which], decaying(8, UPDATES), UPDATES, seed).late_gap
+        return late(run(variant, SETS[which], decaying(8, UPDATES), UPDATES, seed).gaps)
 
     spread = [float(np.mean(K) * np.mean(1 / np.array(K))) for K in SETS]
     found = np.array([[error("avg", which, seed) for which in range(len(SETS))] for seed in range(MANY)])

@@ -14,13 +14,14 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.special import log_softmax
 
 from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.algorithms.fedecho import FedEcho
-from fedbench.proof.theory.bed import Clients, Observed, Outcome, near_optimum, play, problem, with_public_data
+from fedbench.proof.theory.bed import Clients, Measured, Observed, near_optimum, play, problem, with_public_data
 from fedbench.proof.theory.exact import Step, moments
-from fedbench.proof.theory.moments import from_plan
-from fedbench.proof.theory.orders import ALLOWED, Point, both, doubled, sweep
+from fedbench.proof.theory.moments import Point, planned
+from fedbench.proof.theory.orders import ALLOWED, both, doubled, sweep
 from fedbench.proof.theory.rates import setting
 from fedbench.proof.theory.rows import Row, Table, bound_by, claim, exact, slope, value
 from fedbench.types import Job, Message, Reply, Vector, Work
@@ -52,8 +53,8 @@ def taught_by(teacher: Table) -> type[FedEcho]:
 def loss(on: Observed, x: Vector, teacher: Table, low: float = 0.2, high: float = 0.8) -> float:
     """Returns the mean of alpha KL(P || softmax(y)) + (1 - alpha) CE(y, argmax t) over all public
     rows."""
-    y = _log_softmax(on.logits(x, on.public))
-    log_P = _log_softmax(teacher)
+    y = log_softmax(on.logits(x, on.public), axis=1)
+    log_P = log_softmax(teacher, axis=1)
     P = np.exp(log_P)
     H = float(-(P * log_P).sum(axis=1).mean() / math.log(on.classes))
     alpha = H * high + (1 - H) * low
@@ -67,9 +68,14 @@ def gradient(on: Observed, x: Vector, teacher: Table, h: float = 1e-5) -> Vector
     return np.array([(loss(on, x + e, teacher) - loss(on, x - e, teacher)) / (2 * h) for e in steps])
 
 
-def _log_softmax(z: Table) -> Table:
-    shifted = z - z.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+def student(on: Observed, start: Vector, teacher: Table, rate: float, clip: float | None, steps: int = 1) -> Vector:
+    """Returns the model after steps of SGD on all public rows at once. The clients hardly move, so
+    that nothing happens but distillation."""
+    algorithm = taught_by(teacher)(
+        buffer_size=2, restart="self", local_lr=STILL, distill_optimizer="sgd", distill_lr=rate, clip_norm=clip,
+        distill_batch_size=len(on.public), distill_steps=steps,
+    )  # fmt: skip
+    return play(algorithm, on, 1, Clients(), noise=False, start=start).x
 
 
 @claim(
@@ -79,8 +85,8 @@ def _log_softmax(z: Table) -> Table:
     quick=True,
 )
 def one_step() -> Iterator[Row]:
-    """Measures steps of SGD on all public rows at once, so that the gradient G of a step is that by
-    central differences."""
+    """Measures steps of SGD on all public rows, so that the gradient G of a step is that by central
+    differences."""
     on = with_public_data(problem(clients=8), rows=40)
     start = near_optimum(on, 1.0)
     teacher = 3 * np.random.default_rng(1).standard_normal((40, on.classes))
@@ -88,11 +94,7 @@ def one_step() -> Iterator[Row]:
     norm = float(np.linalg.norm(G))
 
     def moved(clip: float | None, steps: int = 1) -> Vector:
-        algorithm = taught_by(teacher)(
-            buffer_size=2, restart="self", local_lr=STILL, distill_optimizer="sgd", distill_lr=rate, clip_norm=clip,
-            distill_batch_size=40, distill_steps=steps,
-        )  # fmt: skip
-        return np.asarray(play(algorithm, on, 1, Clients(), noise=False, start=start).x - start)
+        return np.asarray(student(on, start, teacher, rate, clip, steps) - start)
 
     for part in (0.1, 0.2, 0.4):
         step = moved(part * norm)
@@ -115,31 +117,23 @@ def one_step() -> Iterator[Row]:
     quick=True,
 )
 def teaching() -> Iterator[Row]:
-    """Measures a student with a teacher whose logits it can reach. Clients hardly move, so that
-    nothing happens but distillation."""
+    """Measures a student with a teacher whose logits it can reach."""
     on = with_public_data(problem(clients=8), rows=60)
     random = np.random.default_rng(2)
     wise, start = 2 * random.standard_normal(on.dim), random.standard_normal(on.dim)
     teacher = on.logits(wise, on.public)
     labels = teacher.argmax(axis=1)
 
-    def student(steps: int, rate: float, clip: float | None, teacher: Table) -> Vector:
-        algorithm = taught_by(teacher)(
-            buffer_size=2, restart="self", local_lr=STILL, distill_optimizer="sgd", distill_lr=rate, clip_norm=clip,
-            distill_batch_size=60, distill_steps=steps,
-        )  # fmt: skip
-        return play(algorithm, on, 1, Clients(), noise=False, start=start).x
-
     def accuracy(x: Vector) -> float:
         return float((on.logits(x, on.public).argmax(axis=1) == labels).mean())
 
     before, rate, soft = loss(on, start, teacher), 1e-4, teacher / 8
-    fallen = loss(on, start, soft) - loss(on, student(1, rate, None, soft), soft)
+    fallen = loss(on, start, soft) - loss(on, student(on, start, soft, rate, None), soft)
     G = gradient(on, start, soft)
     yield value(
         "one small step of an unsure teacher: the loss falls by rate |G|^2, ratio", fallen / (rate * float(G @ G)), 1.0, 0.01
     )
-    taught = student(100, 0.1, 5.0, teacher)
+    taught = student(on, start, teacher, 0.1, 5.0, 100)
     yield bound_by("100 steps: the student's loss over that before", loss(on, taught, teacher) / before, 0.3)
     yield bound_by("its disagreement with the teacher before, at least 1/3", 1 / 3, 1 - accuracy(start))
     yield bound_by("its disagreement with the teacher after 100 steps", 1 - accuracy(taught), 0.05)
@@ -164,7 +158,7 @@ def orders() -> Iterator[Row]:
         return gap / (Q * math.sqrt(T**3 * size))
 
     @functools.cache  # sweeps meet
-    def echo(M: int, T: int, seed: int, steps: int = Q) -> Outcome:
+    def echo(M: int, T: int, seed: int, steps: int = Q) -> Measured:
         step = step_of(M, T)
         algorithm = RandomTeacher(
             buffer_size=M, concurrency=2 * M, server_lr=step.server, local_lr=step.rate,
@@ -176,8 +170,8 @@ def orders() -> Iterator[Row]:
         """Returns a point whose exact value is that without distillation, which changes it by less
         than 1 %."""
         found = echo(M, T, seed)
-        schedule = from_plan(clients.scheduler(FedBuff(buffer_size=M, concurrency=2 * M), on, T, seed).next())
-        return found.measured.mean_square_gradient, float(moments(on, schedule, start, step_of(M, T)).squares.mean())
+        schedule = planned(FedBuff(buffer_size=M, concurrency=2 * M), on, clients, T, seed)
+        return found.mean_square_gradient, float(moments(on, schedule, start, step_of(M, T)).squares.mean())
 
     def shift(T: int, seed: int) -> float:
         """Returns how far distillation moves the last model. Everything else is the same, noise

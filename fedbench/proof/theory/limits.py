@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import registry
-from fedbench.proof.theory.bed import Clients, Noisy, Outcome, play, problem, start_of
+from fedbench.proof.theory.bed import Clients, Measured, Noisy, late, play, problem, start_of
 from fedbench.proof.theory.exact import Step, moments, restarting
 from fedbench.proof.theory.rows import Row, bound_by, claim, value
 from fedbench.types import Vector
@@ -38,7 +38,7 @@ def reach(on: Noisy, rate: float, prox: float = 0.0) -> Matrices:
     return np.array([(eye - power) @ np.linalg.solve(H, A) for power, H, A in zip(powers, bent, on.A, strict=True)])
 
 
-def run(selector: str, on: Noisy, updates: int, clients: Clients) -> Outcome:
+def run(selector: str, on: Noisy, updates: int, clients: Clients) -> Measured:
     return play(registry.algorithm(selector), on, updates, clients, noise=False)
 
 
@@ -154,7 +154,7 @@ def arrival_shares() -> Iterator[Row]:
     clients, updates, rate = Clients(steps=1, seconds=UNEQUAL), 5000, 0.005
     optimum = on.minimiser()
     outcome = run(f"fedbuff[buffer_size=1,restart=self,local_lr={rate}]", on, updates, clients)
-    share = outcome.measured.arrivals / updates
+    share = outcome.arrivals / updates
     expected = (1 / UNEQUAL) / (1 / UNEQUAL).sum()
     yield value("FedBuff: largest distance of arrival shares from 1 / seconds", float(np.abs(share - expected).max()), 0.0, 0.001)
     limit = weighted_mean(on.A * expected[:, None, None], on.c)
@@ -163,10 +163,10 @@ def arrival_shares() -> Iterator[Row]:
         "FedBuff: distance to the limit by shares, of its bias", float(np.linalg.norm(outcome.x - limit)) / far, 0.0, 0.05
     )
     known = moments(on, restarting(UNEQUAL, 1, updates), start_of(on), Step(rate, 1))
-    off = abs(outcome.measured.distances[-1] / float((known.mean[-1] ** 2).sum()) - 1)
+    off = abs(outcome.distances[-1] / float((known.mean[-1] ** 2).sum()) - 1)
     yield value("FedBuff: |x - x*|^2 of the last update over its exact value", off, 0.0, 1e-6)
     drawn = run(f"defedavg_niid[cohort_size=16,local_lr={rate},server_lr=1]", on, updates, clients)
-    away = float(np.sqrt(drawn.measured.late_distance)) / far
+    away = float(np.sqrt(late(drawn.distances))) / far
     yield bound_by("DeFedAvg-nIID: distance to x* over FedBuff's bias", away, 0.25)
 
 

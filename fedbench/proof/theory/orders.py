@@ -20,19 +20,16 @@ from fedbench.algorithms.defedavg_iid import DeFedAvgIID
 from fedbench.algorithms.defedavg_niid import DeFedAvgNIID
 from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.proof.theory import bounds
-from fedbench.proof.theory.bed import Clients, Noisy, near_optimum, play, problem
-from fedbench.proof.theory.exact import Step, Update, broadcasting, moments, restarting
-from fedbench.proof.theory.moments import from_plan
+from fedbench.proof.theory.bed import Clients, near_optimum, play, problem
+from fedbench.proof.theory.exact import Step, broadcasting, restarting
+from fedbench.proof.theory.moments import Point, planned, point
 from fedbench.proof.theory.rates import BUFFERED, IID, NIID, setting, speeds, staleness_of
 from fedbench.proof.theory.rows import Row, Table, bound_by, claim, exact, slope, value
 from fedbench.protocols import Algorithm
-from fedbench.types import Vector, Weights
+from fedbench.types import Weights
 
 ALLOWED = 0.1
 SEEDS, UPDATES, DIM, GAP = 8, 600, 40, 0.3
-
-Point = tuple[float, float]
-"""A measured value and its exact value."""
 
 
 def doubled(updates: int) -> list[int]:
@@ -53,17 +50,17 @@ def both(name: str, sizes: Sequence[int], found: tuple[Table, Table], expected: 
     yield exact(f"{name}, all points over their exact values", (found[0] / found[1]).mean(axis=1), 1.0)
 
 
-def point(
-    algorithm: Algorithm, on: Noisy, clients: Clients, schedule: Sequence[Update], start: Vector, step: Step, seed: int
-) -> Point:
-    """Returns the mean of |grad F|^2 over a run, and its exact value for the run's schedule."""
-    measured = play(algorithm, on, len(schedule), clients, seed=seed, start=start).measured.mean_square_gradient
-    return measured, float(moments(on, schedule, start, step).squares.mean())
-
-
 def nearly_alike(clients: int) -> Weights:
     """Returns seconds of a job with which clients arrive in turns, never at the same time."""
     return 1 + 1e-5 * np.arange(clients, dtype=np.float64)
+
+
+def in_turns(algorithm: Algorithm, step: Step, tau: int, T: int) -> Point:
+    """Returns the point of `tau` + 1 clients that are alike, without noise. Each update has one
+    arrival, which is `tau` versions old."""
+    on, seconds = problem(clients=tau + 1, dim=DIM, heterogeneity=0.0, sigma=1e-9), nearly_alike(tau + 1)
+    clients = Clients(steps=step.steps, seconds=seconds)
+    return point(algorithm, on, clients, restarting(seconds, 1, T), near_optimum(on, GAP), step, 0)
 
 
 @claim(
@@ -109,7 +106,7 @@ def defedavg_niid() -> Iterator[Row]:
         s = setting(on, n, T, 1, G2, steps, GAP)
         el, eg = bounds.defedavg_niid_prescribed(s)
         algorithm = DeFedAvgNIID(cohort_size=n, server_lr=eg, local_lr=el)
-        schedule = from_plan(clients.scheduler(algorithm, on, T, seed).next())
+        schedule = planned(algorithm, on, clients, T, seed)
         return point(algorithm, on, clients, schedule, near_optimum(on, GAP), Step(el, steps, eg), seed)
 
     sizes, lengths = [2, 4, 8, 16], doubled(UPDATES // 2)
@@ -154,7 +151,7 @@ def _largest_stable(lam: int, el: float, steps: int, about: float) -> float:
     while high - low > 0.005 * about:
         middle = (low + high) / 2
         algorithm = DeFedAvgIID(cohort_size=1, server_lr=middle, local_lr=el)
-        sizes = play(algorithm, on, updates, clients, noise=False, start=np.ones(1)).measured.distances
+        sizes = play(algorithm, on, updates, clients, noise=False, start=np.ones(1)).distances
         grows = not max(sizes[-updates // 4 :]) <= max(sizes[updates // 2 : 3 * updates // 4])
         low, high = (low, middle) if grows else (middle, high)
     return (low + high) / 2
@@ -174,7 +171,7 @@ def fedbuff() -> Iterator[Row]:
         on, rate = problem(clients=12, dim=DIM), 1 / (steps * math.sqrt(T))
         clients = speeds(on, 1.73, steps)
         algorithm = FedBuff(buffer_size=4, concurrency=8, local_lr=rate)
-        schedule = from_plan(clients.scheduler(algorithm, on, T, seed).next())
+        schedule = planned(algorithm, on, clients, T, seed)
         return point(algorithm, on, clients, schedule, near_optimum(on, GAP), Step(rate, steps), seed)
 
     runs, lengths = [1, 2, 4, 8], doubled(UPDATES // 2)
@@ -196,12 +193,8 @@ def fedbuff_delay() -> Iterator[Row]:
 
     @functools.cache
     def mean_square(tau: int, T: int) -> Point:
-        """Returns the point of `tau` + 1 clients with one arrival an update."""
-        few = problem(clients=tau + 1, dim=DIM, heterogeneity=0.0, sigma=1e-9)
-        seconds = nearly_alike(tau + 1)
-        algorithm = FedBuff(buffer_size=1, restart="self", local_lr=1 / (2 * math.sqrt(T)))
-        step, schedule = Step(algorithm.local_lr, 2), restarting(seconds, 1, T)
-        return point(algorithm, few, Clients(steps=2, seconds=seconds), schedule, near_optimum(few, GAP), step, 0)
+        step = Step(1 / (2 * math.sqrt(T)), 2)
+        return in_turns(FedBuff(buffer_size=1, restart="self", local_lr=step.rate), step, tau, T)
 
     def change(tau: int, T: int) -> float:
         return mean_square(tau, T)[0] - mean_square(0, T)[0]

@@ -9,9 +9,8 @@ schedule gives. The seeds are 0 .. 11.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -21,8 +20,8 @@ from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.proof.theory import bounds
 from fedbench.proof.theory.bed import Clients, Noisy, largest_staleness, near_optimum, play, problem
 from fedbench.proof.theory.bounds import Setting
-from fedbench.proof.theory.exact import Step, Update, broadcasting, moments, restarting
-from fedbench.proof.theory.moments import always, from_plan
+from fedbench.proof.theory.exact import Step, Update, broadcasting, restarting
+from fedbench.proof.theory.moments import planned, point
 from fedbench.proof.theory.rows import Row, bound, claim, exact, value
 from fedbench.protocols import Algorithm
 from fedbench.types import Weights
@@ -70,9 +69,11 @@ def below(
     on: Noisy,
     clients: Clients,
     step: Step,
-    schedule: Callable[[int], Sequence[Update]],
+    schedules: Sequence[Sequence[Update]],
     terms: dict[str, float],
-    conditions: Callable[[], bool],
+    *,
+    allowed: bool = True,
+    G2: float = math.inf,
 ) -> Iterator[Row]:
     """Yields the rows that compare the mean of |grad F|^2 over a run with its bound and its exact value.
 
@@ -82,16 +83,16 @@ def below(
         on: the problem.
         clients: their steps and times.
         step: the rates, for the exact value.
-        schedule: gives the schedule for a seed, for the exact value.
+        schedules: that of every seed, for the exact value.
         terms: of the bound, by name.
-        conditions: says after the runs whether they met the theorem's assumptions.
+        allowed: whether the rates meet the theorem's conditions.
+        G2: what it assumes of |grad F_i|^2 of all gradients that are asked for.
     """
     start = near_optimum(on, GAP)
-    expected, measured = [], []
-    for seed in range(SEEDS):
-        expected.append(float(moments(on, schedule(seed), start, step).squares.mean()))
-        measured.append(play(algorithm, on, UPDATES, clients, seed=seed, start=start).measured.mean_square_gradient)
-    yield bound(f"{name}: mean |grad F|^2 below the bound", float(np.mean(measured)), terms, conditions=conditions())
+    points = [point(algorithm, on, clients, schedule, start, step, seed) for seed, schedule in enumerate(schedules)]
+    measured, expected = np.transpose(points)
+    conditions = allowed and on.largest <= G2
+    yield bound(f"{name}: mean |grad F|^2 below the bound", float(measured.mean()), terms, conditions=conditions)
     yield exact(f"{name}: mean |grad F|^2 over its exact value", measured, expected)
 
 
@@ -108,19 +109,10 @@ def defedavg_niid() -> Iterator[Row]:
         s = setting(on, n, UPDATES, lam, G2)
         el, eg = bounds.defedavg_niid_rates(s)
         algorithm = DeFedAvgNIID(cohort_size=n, server_lr=eg, local_lr=el)
-
-        def schedule(seed: int, on: Noisy = on, clients: Clients = clients, algorithm: Algorithm = algorithm) -> list[Update]:
-            return from_plan(clients.scheduler(algorithm, on, UPDATES, seed).next())
-
         yield from below(
-            f"n = {n}, lambda = {lam}", algorithm, on, clients, Step(el, K, eg), schedule, bounds.defedavg_niid(s, el, eg),
-            functools.partial(_is_bounded, on, G2),
+            f"n = {n}, lambda = {lam}", algorithm, on, clients, Step(el, K, eg),
+            [planned(algorithm, on, clients, UPDATES, seed) for seed in range(SEEDS)], bounds.defedavg_niid(s, el, eg), G2=G2,
         )  # fmt: skip
-
-
-def _is_bounded(on: Noisy, G2: float) -> bool:
-    """Returns whether every gradient that was asked for is within G."""
-    return on.largest <= G2
 
 
 @claim(
@@ -161,8 +153,8 @@ def _iid(name: str, n: int, seconds: Weights) -> Iterator[Row]:
     eg = 1 / (4 * s.L * s.K * s.lam) / el
     algorithm = DeFedAvgIID(cohort_size=n, server_lr=eg, local_lr=el)
     yield from below(
-        f"{name}, lambda = {lam}", algorithm, on, Clients(steps=K, seconds=seconds), Step(el, K, eg), always(schedule),
-        bounds.defedavg_iid(s, el, eg), functools.partial(bounds.defedavg_iid_allows, s, el, eg * (1 - 1e-12)),
+        f"{name}, lambda = {lam}", algorithm, on, Clients(steps=K, seconds=seconds), Step(el, K, eg), [schedule] * SEEDS,
+        bounds.defedavg_iid(s, el, eg), allowed=bounds.defedavg_iid_allows(s, el, eg * (1 - 1e-12)),
     )  # fmt: skip
 
 
@@ -183,6 +175,6 @@ def fedbuff() -> Iterator[Row]:
             el /= 2
         algorithm = FedBuff(buffer_size=M, restart="self", local_lr=el)
         yield from below(
-            f"M = {M}, tau = {lam}", algorithm, on, clients, Step(el, K), always(schedule),
-            bounds.fedbuff(s, el), functools.partial(bounds.fedbuff_allows, s, el),
+            f"M = {M}, tau = {lam}", algorithm, on, clients, Step(el, K), [schedule] * SEEDS,
+            bounds.fedbuff(s, el), allowed=bounds.fedbuff_allows(s, el),
         )  # fmt: skip

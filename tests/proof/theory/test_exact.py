@@ -10,7 +10,7 @@ import pytest
 from fedbench import registry
 from fedbench.proof.theory.bed import Clients, Noisy, problem
 from fedbench.proof.theory.exact import Step, Update, broadcasting, moments, restarting, sampled
-from fedbench.proof.theory.moments import from_plan
+from fedbench.proof.theory.moments import planned
 
 
 def one_dimension(clients: int = 3, a: float = 0.5) -> Noisy:
@@ -99,7 +99,7 @@ def test_schedules_without_the_scheduler_are_its_plans(seconds: np.ndarray, buff
         (f"fedbuff[buffer_size={buffer},restart=self]", restarting),
         (f"defedavg_iid[cohort_size={buffer}]", broadcasting),
     ):
-        plan = from_plan(clients.scheduler(registry.algorithm(selector), on, 60, 0).next())
+        plan = planned(registry.algorithm(selector), on, clients, 60, 0)
         for ours, theirs in zip(schedule(seconds, buffer, 60), plan, strict=True):
             assert sorted(zip(ours.clients, ours.bases, strict=True)) == sorted(zip(theirs.clients, theirs.bases, strict=True))
             assert ours.shares == pytest.approx(theirs.shares)

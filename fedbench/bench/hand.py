@@ -18,39 +18,24 @@ from torch import Tensor, multiprocessing, nn
 from fedbench.bench.case import Ready, Singles
 from fedbench.bench.orders import PROCESSES, SAMPLE, Clients, Finished, Orders, outcome
 from fedbench.bench.torch_ways import tensors
-from fedbench.bench.train_ways import module_of, set_parameters
+from fedbench.bench.train_ways import module_of, set_parameters, trained
 from fedbench.types import Job
 
 PART = 1000  # examples that are evaluated together
 
 
-class Local:
-    """The clients of one process, which do plain SGD on the mean cross-entropy of shuffled
-    mini-batches. They share the memory of the tensors x and y."""
-
-    def __init__(self, clients: Clients, x: Tensor, y: Tensor) -> None:
-        self.clients, self.x, self.y = clients, x, y
-        self.module = module_of(clients.net)
-        self.loss = nn.CrossEntropyLoss()
-
-    def delta(self, x: Tensor, job: Job) -> Tensor:
-        parameters = self.module.parameters
-        nn.utils.vector_to_parameters(x.clone(), parameters())
-        optimizer = torch.optim.SGD(parameters(), lr=self.clients.lr)
-        for batch in self.clients.batches(job):
-            rows = torch.from_numpy(batch)
-            optimizer.zero_grad()
-            self.loss(self.module(self.x[rows]), self.y[rows]).backward()
-            optimizer.step()
-        return nn.utils.parameters_to_vector(parameters()).detach() - x
+def progress(clients: Clients, module: nn.Module, data: tuple[Tensor, Tensor], start: Tensor, job: Job) -> Tensor:
+    """Returns the progress (d,) of a job on shuffled mini-batches of the data."""
+    rows = map(torch.from_numpy, clients.batches(job))
+    return trained(module, start, ((data[0][own], data[1][own]) for own in rows), clients.lr) - start
 
 
 def serve(pipe: Connection, clients: Clients, x: Tensor, y: Tensor) -> None:
     """Runs one process until its pipe is closed: receives ({version: model}, jobs) and sends the
-    progress of these jobs (jobs, d)."""
+    progress of these jobs (jobs, d). The tensors x and y are in memory that all share."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    local = Local(clients, x, y)
+    module = module_of(clients.net)
     pipe.send("ready")
     while True:
         try:
@@ -58,7 +43,7 @@ def serve(pipe: Connection, clients: Clients, x: Tensor, y: Tensor) -> None:
         except EOFError:
             return
         starts = {version: torch.from_numpy(x) for version, x in models.items()}
-        pipe.send(np.stack([local.delta(starts[job.base], job).numpy() for job in jobs]))
+        pipe.send(np.stack([progress(clients, module, (x, y), starts[job.base], job).numpy() for job in jobs]))
 
 
 class Server:

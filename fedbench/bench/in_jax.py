@@ -16,8 +16,9 @@ from jax import numpy as jnp
 
 from fedbench.bench.case import Ready, Singles
 from fedbench.bench.orders import Finished, Orders, cohorts, outcome
-from fedbench.bench.train import Layer, Net
+from fedbench.bench.train import Net
 from fedbench.errors import FedbenchError
+from fedbench.kernels.train import LayerSpec
 
 PART = 1000  # examples that are evaluated together
 WEIGHTED = ("linear", "conv2d")  # the layers that have weights and biases
@@ -33,7 +34,7 @@ def unflattened(x: Singles, net: Net) -> list[Singles]:
     return [part.reshape(shape) for part, shape in zip(np.split(x, ends[:-1]), shapes, strict=True)]
 
 
-def applied(layer: Layer, own: list[Array], a: Array, key: Array | None) -> Array:
+def applied(layer: LayerSpec, own: list[Array], a: Array, key: Array | None) -> Array:
     """Returns what a layer with its own weights and biases makes of images or rows. The key is that
     of dropout, which is off without one."""
     match layer.kind:

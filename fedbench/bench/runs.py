@@ -21,7 +21,7 @@ import numpy as np
 from fedbench.bench.case import Case, Outcome, Ready, Way
 from fedbench.bench.orders import PROCESSES, Clients, Orders, softmax_truth
 from fedbench.bench.server import TORCH
-from fedbench.bench.train import Layer, Net
+from fedbench.bench.train import Net
 
 if TYPE_CHECKING:
     from fedbench.engine.spec import RunSpec
@@ -114,8 +114,8 @@ def orders_of(spec: RunSpec) -> Orders:
     grid = scenario.evaluation.grid
     points = [grid.time_ns(point) for point in range(grid.points_until(scheduler.end_ns))]
     versions = {*np.searchsorted(times, points, "right").tolist(), len(updates)}
-    data, layers = setup.task.dataset, tuple(Layer(*dataclasses.astuple(layer)) for layer in layer_specs(setup.task.model))
-    net = Net(layers, data.shape, data.classes, scenario.local.batch_size)
+    data = setup.task.dataset
+    net = Net(tuple(layer_specs(setup.task.model)), data.shape, data.classes, scenario.local.batch_size)
     clients = Clients(net, list(setup.shards), spec.algorithm.local_lr, spec.seed)
     test, train = ((part.x, part.y) for part in (data.test, data.train))
     return Orders(updates, frozenset(versions), setup.x0(), spec.algorithm.options()["server_lr"], test, train, clients)

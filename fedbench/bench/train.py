@@ -20,42 +20,31 @@ from fedbench.bench.case import Case, Outcome, Ready, Rows, Singles, Way, draws
 from fedbench.bench.server import TORCH
 from fedbench.bench.train_ways import eager, flat, product
 from fedbench.kernels.random import draw_batches
+from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, Rule
 
 CLIENTS, EXAMPLES, SEED, RATE = 4, 600, 7, 0.01
 NEEDS = "fedbench.kernels.train:LocalTrainer"
-
-
-class Layer(NamedTuple):
-    """A layer, with the fields of kernels.train.LayerSpec."""
-
-    kind: str
-    inputs: int = 0
-    outputs: int = 0
-    kernel: int = 0
-    stride: int = 1
-    padding: int = 0
-    p: float = 0.0
 
 
 @dataclass(frozen=True)
 class Net:
     """A network: its layers, the shape of an example, and the examples of a step."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[LayerSpec, ...]
     shape: tuple[int, ...]
     classes: int
     batch: int
 
 
-def conv(inputs: int, outputs: int) -> Layer:
-    return Layer("conv2d", inputs, outputs, 5)
+def conv(inputs: int, outputs: int) -> LayerSpec:
+    return LayerSpec("conv2d", inputs, outputs, 5)
 
 
-def linear(inputs: int, outputs: int) -> Layer:
-    return Layer("linear", inputs, outputs)
+def linear(inputs: int, outputs: int) -> LayerSpec:
+    return LayerSpec("linear", inputs, outputs)
 
 
-POOL, RELU, FLATTEN = Layer("max_pool2d", kernel=2), Layer("relu"), Layer("flatten")
+POOL, RELU, FLATTEN = LayerSpec("max_pool2d", kernel=2), LayerSpec("relu"), LayerSpec("flatten")
 IMAGE = (1, 28, 28)
 SOFTMAX_A9A = Net((linear(123, 2),), (123,), 2, 20)
 SOFTMAX = Net((FLATTEN, linear(784, 10)), IMAGE, 10, 25)
@@ -63,8 +52,8 @@ MLP = Net((FLATTEN, linear(784, 200), RELU, linear(200, 10)), IMAGE, 10, 10)
 CNN_21840 = Net(
     (
         *(conv(1, 10), POOL, RELU),
-        *(conv(10, 20), Layer("dropout2d", p=0.5), POOL, RELU, FLATTEN),
-        *(linear(320, 50), RELU, Layer("dropout", p=0.5), linear(50, 10)),
+        *(conv(10, 20), LayerSpec("dropout2d", p=0.5), POOL, RELU, FLATTEN),
+        *(linear(320, 50), RELU, LayerSpec("dropout", p=0.5), linear(50, 10)),
     ),
     IMAGE,
     10,
@@ -73,7 +62,9 @@ CNN_21840 = Net(
 CNN_582026 = Net(
     (conv(1, 32), POOL, RELU, conv(32, 64), POOL, RELU, FLATTEN, linear(1024, 512), RELU, linear(512, 10)), IMAGE, 10, 10
 )
-CHARS = Net((Layer("last", outputs=20), Layer("embedding", 80, 8), linear(160, 128), RELU, linear(128, 80)), (80,), 80, 20)
+CHARS = Net(
+    (LayerSpec("last", outputs=20), LayerSpec("embedding", 80, 8), linear(160, 128), RELU, linear(128, 80)), (80,), 80, 20
+)
 
 
 class Given(NamedTuple):
@@ -99,15 +90,15 @@ class Given(NamedTuple):
 
 def flops_per_example(net: Net) -> int:
     sides, total, passes = net.shape[1:], 0, 2
-    for kind, inputs, outputs, kernel, *_ in net.layers:
-        if kind == "max_pool2d":
-            sides = tuple(side // kernel for side in sides)
-        elif kind == "conv2d":
-            sides = tuple(side - kernel + 1 for side in sides)
-            total += 2 * passes * inputs * outputs * kernel**2 * math.prod(sides)
-        elif kind == "linear":
-            total += 2 * passes * inputs * outputs
-        elif kind != "embedding":
+    for layer in net.layers:
+        if layer.kind == "max_pool2d":
+            sides = tuple(side // layer.kernel for side in sides)
+        elif layer.kind == "conv2d":
+            sides = tuple(side - layer.kernel + 1 for side in sides)
+            total += 2 * passes * layer.inputs * layer.outputs * layer.kernel**2 * math.prod(sides)
+        elif layer.kind == "linear":
+            total += 2 * passes * layer.inputs * layer.outputs
+        elif layer.kind != "embedding":
             continue
         passes = 3
     return total
@@ -117,12 +108,12 @@ def tensor_sizes(net: Net) -> list[tuple[int, int]]:
     """Returns the size and the inputs of one output of every tensor, weights and biases in
     order."""
     sizes = []
-    for kind, inputs, outputs, kernel, *_ in net.layers:
-        if kind == "embedding":
-            sizes.append((inputs * outputs, 1))
-        if kind in ("linear", "conv2d"):
-            window = inputs * (kernel**2 if kind == "conv2d" else 1)
-            sizes += [(outputs * window, window), (outputs, window)]
+    for layer in net.layers:
+        if layer.kind == "embedding":
+            sizes.append((layer.inputs * layer.outputs, 1))
+        if layer.kind in ("linear", "conv2d"):
+            window = layer.inputs * (layer.kernel**2 if layer.kind == "conv2d" else 1)
+            sizes += [(layer.outputs * window, window), (layer.outputs, window)]
     return sizes
 
 
@@ -143,11 +134,8 @@ def inputs(size: tuple[Net, int]) -> Given:
 
 
 def ours(given: Given, dtype: type[np.floating] = np.float32, threads: int = 1) -> Ready:
-    from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, Rule
-
-    layers = [LayerSpec(*layer) for layer in given.net.layers]
     x, start = given.x.astype(dtype), given.start.astype(dtype)
-    trainer = LocalTrainer(layers, x, given.y, seed=SEED, batch_size=given.net.batch, threads=threads)
+    trainer = LocalTrainer(given.net.layers, x, given.y, seed=SEED, batch_size=given.net.batch, threads=threads)
     ends = np.empty((CLIENTS, trainer.dim), dtype)
     shards = np.arange(CLIENTS * EXAMPLES).reshape(CLIENTS, EXAMPLES)
     jobs = [LocalJob(client, 0, given.steps, shards[client], Rule(start, RATE), ends[client]) for client in range(CLIENTS)]

@@ -4,7 +4,7 @@ starts, so this file needs numpy only."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,8 @@ from fedbench.bench.case import Outcome, Ready
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from fedbench.bench.train import Given, Layer, Net
+    from fedbench.bench.train import Given, Net
+    from fedbench.kernels.train import LayerSpec
     from fedbench.types import Vector
 
 RATE = 0.01
@@ -35,7 +36,7 @@ def module_of(net: Net) -> nn.Sequential:
         def forward(self, x: Tensor) -> Tensor:
             return super().forward(x.long()).flatten(1)
 
-    makers: dict[str, Callable[[Layer], nn.Module]] = {
+    makers: dict[str, Callable[[LayerSpec], nn.Module]] = {
         "linear": lambda row: nn.Linear(row.inputs, row.outputs),
         "conv2d": lambda row: nn.Conv2d(row.inputs, row.outputs, row.kernel),
         "max_pool2d": lambda row: nn.MaxPool2d(row.kernel),
@@ -61,6 +62,20 @@ def parameters(module: nn.Module) -> Vector:
     return torch.nn.utils.parameters_to_vector(module.parameters()).detach().numpy()
 
 
+def trained(module: nn.Module, start: Tensor, batches: Iterable[tuple[Tensor, Tensor]], lr: float) -> Tensor:
+    """Returns the end (d,) of plain SGD from `start` (d,) on the mean cross-entropy of batches, in
+    the usual loop."""
+    import torch
+
+    torch.nn.utils.vector_to_parameters(start.clone(), module.parameters())
+    optimizer, loss = torch.optim.SGD(module.parameters(), lr=lr), torch.nn.CrossEntropyLoss()
+    for x, y in batches:
+        optimizer.zero_grad()
+        loss(module(x), y).backward()
+        optimizer.step()
+    return torch.nn.utils.parameters_to_vector(module.parameters()).detach()
+
+
 def _outcome(given: Given, module: nn.Module, ends: list[Tensor]) -> Outcome:
     """Returns the ends of training, or only the logits of the start if torch draws its own dropout
     masks."""
@@ -81,24 +96,11 @@ def eager(given: Given) -> Ready:
     import torch
     from torch.utils.data import DataLoader, TensorDataset
 
-    module, loss = module_of(given.net), torch.nn.CrossEntropyLoss()
+    module = module_of(given.net)
     data = TensorDataset(torch.from_numpy(given.x), torch.from_numpy(given.y))
     loaders = [DataLoader(data, batch_sampler=[part.tolist() for part in client]) for client in given.batches]
     start = torch.from_numpy(given.start)
-
-    def act() -> list[Tensor]:
-        ends = []
-        for loader in loaders:
-            torch.nn.utils.vector_to_parameters(start.clone(), module.parameters())
-            optimizer = torch.optim.SGD(module.parameters(), lr=RATE)
-            for x, y in loader:
-                optimizer.zero_grad()
-                loss(module(x), y).backward()
-                optimizer.step()
-            ends.append(torch.nn.utils.parameters_to_vector(module.parameters()).detach())
-        return ends
-
-    return Ready(act, lambda ends: _outcome(given, module, ends))
+    return Ready(lambda: [trained(module, start, loader, RATE) for loader in loaders], lambda ends: _outcome(given, module, ends))
 
 
 def flat(given: Given) -> Ready:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbench.bench.hand import Local
+from fedbench.bench.hand import progress
 from fedbench.bench.orders import Clients, Orders
 from fedbench.bench.torch_ways import tensors
-from fedbench.bench.train import FLATTEN, POOL, RELU, Layer, Net, conv, linear, tensor_sizes
+from fedbench.bench.train import FLATTEN, POOL, RELU, Net, conv, linear, tensor_sizes
 from fedbench.bench.train_ways import module_of, set_parameters
+from fedbench.kernels.train import LayerSpec
 from fedbench.types import Job
 
 jax = pytest.importorskip("jax")
@@ -38,15 +39,15 @@ def test_the_first_model_is_torch_s(given: Orders, clients_by: Any) -> None:
     found = ready.act()
     assert (found.trained, ready.outcome()["updates"]) == (12, 2)
     assert ready.compile_seconds > 0
-    local = Local(given.clients, *tensors(given.train))
-    steps = [local.delta(torch.from_numpy(given.x0), job).numpy() for job in given.updates[0]]
+    first, (x, y) = torch.from_numpy(given.x0), tensors(given.train)
+    steps = [progress(given.clients, module_of(NET), (x, y), first, job).numpy() for job in given.updates[0]]
     want = given.x0 + 0.5 * np.mean(steps, axis=0)
     assert np.abs(found.first - want).max() < 1e-5 < np.abs(want - given.x0).max()
 
 
 def test_dropout_keeps_the_mean_and_is_off_in_evaluation() -> None:
     for name, shape in (("dropout", (100, 400)), ("dropout2d", (100, 400, 2, 2))):
-        layer, ones = Layer(name, p=0.5), np.ones(shape, np.float32)
+        layer, ones = LayerSpec(name, p=0.5), np.ones(shape, np.float32)
         dropped = np.asarray(in_jax.applied(layer, [], ones, jax.random.key(0)))
         assert set(np.unique(dropped)) == {0.0, 2.0}
         assert dropped.mean() == pytest.approx(1, abs=0.02)

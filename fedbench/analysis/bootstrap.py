@@ -66,9 +66,3 @@ def _tail(n: int, level: float) -> float:
     from scipy.special import ndtr
 
     return float(ndtr(-math.sqrt(n / (n - 1)) * t_factor(n, level)))
-
-
-def mean_of_scenarios(means: Strata) -> Floats:
-    """Returns the mean over scenarios, each of which counts alike, whatever its number of seeds."""
-    by_scenario = [values.reshape(len(values), -1).mean(axis=1) for values in means.values()]
-    return np.asarray(np.mean(by_scenario, axis=0), np.float64)

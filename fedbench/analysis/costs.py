@@ -71,10 +71,6 @@ class Costs:
         kept = [self.rows.index(one) for one in rows]
         return replace(self, rows=tuple(rows), **self._taken(lambda part: part[:, kept]))
 
-    def of_seeds(self, kept: npt.NDArray[np.integer]) -> Costs:
-        """Returns the costs of the seeds at these places only."""
-        return replace(self, seeds=tuple(self.seeds[i] for i in kept), **self._taken(lambda part: part[kept]))
-
     def _taken(self, take: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> dict[str, Any]:
         return {"spent": take(self.spent), "missed": take(self.missed), "step": take(self.step)}
 

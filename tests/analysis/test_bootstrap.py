@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbench.analysis.bootstrap import estimate, mean_of_scenarios
+from fedbench.analysis.bootstrap import Floats, Strata, estimate
 from fedbench.errors import UsageError
 
 BOARDS = 600
+
+
+def mean_of_scenarios(means: Strata) -> Floats:
+    return np.asarray(np.mean([*means.values()], axis=0))
 
 
 def test_scipy_says_the_same_of_one_scenario() -> None:

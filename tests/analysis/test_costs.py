@@ -60,8 +60,13 @@ def test_targets_that_measure_the_grid_get_no_verdict() -> None:
 
 def test_parts_of_costs() -> None:
     found = costs_of(np.arange(1.0, 13.0).reshape(2, 3, 2))
-    part = found.at([0.7]).among(["c", "a"]).of_seeds(np.array([1]))
-    assert (part.rows, part.seeds, part.targets, part.spent.tolist()) == (("c", "a"), (1,), (0.7,), [[[12.0], [8.0]]])
+    part = found.at([0.7]).among(["c", "a"])
+    assert (part.rows, part.seeds, part.targets, part.spent.tolist()) == (
+        ("c", "a"),
+        (0, 1),
+        (0.7,),
+        [[[6.0], [2.0]], [[12.0], [8.0]]],
+    )
 
 
 def test_rows_have_the_same_seeds() -> None:

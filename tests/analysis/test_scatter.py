@@ -65,7 +65,7 @@ def test_a_prior_is_learnt_from_whole_rows_of_boards_with_some() -> None:
     assert prior_of([spoilt]) == prior_of([whole.among(whole.rows[1:])]), "the row that misses a target teaches nothing"
     assert prior_of([whole.among(["a", "b"])]) == NOTHING
     assert prior_of([]) == NOTHING
-    assert prior_of([whole.of_seeds(np.array([0]))]) == NOTHING, "one seed has no scatter"
+    assert prior_of([costs_of(whole.spent[:1])]) == NOTHING, "one seed has no scatter"
 
 
 def test_the_fit_is_smyths() -> None:

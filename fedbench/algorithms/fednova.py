@@ -8,14 +8,15 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
+from fedbench.algorithms.fedavg import FedAvg
 from fedbench.bibliography import cited
 from fedbench.errors import UsageError
-from fedbench.protocols import NonNegative, Positive, RepeatingCohort, Tools, option
-from fedbench.types import Batch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
+from fedbench.protocols import NonNegative, Positive, Tools, option
+from fedbench.types import Batch, Job, LocalRule, Message, State, Vector, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedNova(RepeatingCohort):
+class FedNova(FedAvg):
     """Normalised averaging: clients that did more local steps do not count more for it.
 
         client: y <- y - local_lr * (u + prox * (y - x)),  u <- momentum * u + g(y)
@@ -35,7 +36,6 @@ class FedNova(RepeatingCohort):
     full_name = "FedNova"
     source = cited(wang2020="eq. (5)-(8)")
 
-    server_lr: Positive = option(1.0, "The server's learning rate.")
     weights: Literal["uniform", "p_normalised", "p"] = option(
         "uniform", "The weights q_i: 1/|S| (uniform), p_i / sum_S p_j (p_normalised), or p_i (p, which needs everybody)."
     )
@@ -52,9 +52,6 @@ class FedNova(RepeatingCohort):
             raise UsageError(f"fednova: optimizer must be 'sgd', whose steps can be normalised, got {self.optimizer!r}")
         if self.local_lr * self.prox > 1:
             raise UsageError(f"fednova: local_lr * prox must be <= 1, got {self.local_lr:g} * {self.prox:g}")
-
-    def dispatch(self, info: Info) -> Rounds:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size, everybody=self.weights == "p")
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
         return self.rule(message.x, prox=self.prox)
@@ -80,6 +77,3 @@ class FedNova(RepeatingCohort):
             u = self.momentum * u + 1.0
             total = (1.0 - self.local_lr * self.prox) * total + u
         return total
-
-    def entry_weights(self, batch: Batch, info: Info) -> Weights:
-        return k.weights(self.weights, batch, info)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 runpy.run_path(str(Path(__file__).resolve().parents[2] / "fedbench/bench/other_build.py"))["use_these_cases"]()
 
-from fedbench.bench import CASES, Ready, missing  # noqa: E402  # this tree's, whatever the commit had
+from fedbench.bench import CASES, Ready, missing, select  # noqa: E402  # this tree's, whatever the commit had
 from fedbench.bench.case import Outcome  # noqa: E402
-from fedbench.bench.catalogue import alone, whole  # noqa: E402
+from fedbench.bench.catalogue import whole  # noqa: E402
 from fedbench.bench.runs import counted, counts  # noqa: E402
 from fedbench.errors import UsageError  # noqa: E402
 
@@ -41,7 +41,7 @@ def ready(
 class Kernels:
     """Seconds a call."""
 
-    params: ClassVar = [case.name for case in alone()]
+    params: ClassVar = [case.name for case in select()]
     param_names: ClassVar = ["case"]
     timeout = 120.0
     sample_time = 0.05
@@ -77,7 +77,7 @@ class Runs:
 class Memory:
     """Peak of the process, interpreter and numpy included."""
 
-    params: ClassVar = [case.name for case in alone() if case.memory]
+    params: ClassVar = [case.name for case in select() if case.memory]
     param_names: ClassVar = ["case"]
     timeout = 120.0
 

@@ -44,12 +44,6 @@ def whole() -> list[AnyCase]:
     return select(group="run", heavy=True)
 
 
-def alone() -> list[AnyCase]:
-    """Returns the cases of the kernels that are worth timing without rivals, as asv and `make
-    regress` do. The cases of the curve are left out, since they do the work of the hold cases."""
-    return [case for case in select() if case.group != "queue-curve"]
-
-
 def watched(name: str) -> AnyCase:
     """Returns the case of a name as it is timed without rivals. A whole run needs no torch then,
     and has one worker, so that what it takes is what its processor works."""

@@ -29,7 +29,7 @@ import numpy as np
 from rich.console import Console
 
 from fedbench.bench.case import AnyCase
-from fedbench.bench.catalogue import alone, select, whole
+from fedbench.bench.catalogue import select, whole
 from fedbench.bench.compare import Change, verdict
 from fedbench.bench.measure import Ratio, Seconds
 from fedbench.bench.worker import Worker
@@ -137,7 +137,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _main(given: argparse.Namespace) -> int:
-    cases = select(given.case) if given.case else [*alone(), *whole()]
+    cases = select(given.case) if given.case else [*select(), *whole()]
     with contextlib.ExitStack() as stack:
         console.print(f"building {given.base}", style="dim") if not given.json else None
         base = stack.enter_context(build(given.base, given.repository))

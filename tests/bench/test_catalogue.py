@@ -10,7 +10,6 @@ import pytest
 
 from fedbench.bench import CASES, GROUPS, Case, Ready, find, select
 from fedbench.bench.case import WrongResult
-from fedbench.bench.catalogue import alone
 from fedbench.bench.torch_ways import RESNET18, cuts
 from fedbench.errors import UsageError
 
@@ -55,8 +54,7 @@ VERSUS = {
 
 def test_names_and_rivals_that_others_rely_on() -> None:
     assert {name: [way.name for way in CASES[name].versus] for name in VERSUS} == VERSUS
-    assert GROUPS == ("queue-hold", "queue-curve", "plan", "server", "distill", "train", "run")
-    assert [case.size for case in select(group="queue-curve")] == [10**power for power in range(2, 7)]
+    assert GROUPS == ("queue-hold", "plan", "server", "distill", "train", "run")
 
 
 def test_select() -> None:
@@ -68,7 +66,6 @@ def test_select() -> None:
     heavy = {case.name for case in select(heavy=True)} - {case.name for case in select()}
     assert heavy == {*plans, "run-fedbuff-fashion", *(case.name for case in select(group="run", heavy=True))}
     assert find("plan-stream-10m").heavy
-    assert {case.name for case in select()} - {case.name for case in alone()} == {f"queue-curve-{10**p}" for p in range(2, 7)}
 
 
 def test_an_unknown_name_is_met_with_the_nearest_one() -> None:

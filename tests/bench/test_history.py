@@ -12,7 +12,7 @@ from types import ModuleType
 
 import asv
 
-from fedbench.bench.catalogue import alone, whole
+from fedbench.bench.catalogue import select, whole
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,7 +56,7 @@ def test_what_asv_runs() -> None:
         "kernels.setup('queue-hold-100'); kernels.time_case('queue-hold-100')\n"
         "print(kernels.params, memory.params, 'torch' in sys.modules)"
     )
-    assert text == f"{[case.name for case in alone()]} ['plan-stream-1m'] False"
+    assert text == f"{[case.name for case in select()]} ['plan-stream-1m'] False"
 
 
 def test_runs_need_no_torch_either() -> None:

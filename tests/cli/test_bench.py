@@ -55,7 +55,7 @@ def test_a_plan_reports_its_memory_and_a_table_is_drawn() -> None:
     ("arguments", "message"),
     [
         (["queue-hold-10"], "unknown case 'queue-hold-10'; did you mean 'queue-hold-100'?"),
-        (["--group", "quue-curve"], "unknown group 'quue-curve'; did you mean 'queue-curve'?"),
+        (["--group", "quue-hold"], "unknown group 'quue-hold'; did you mean 'queue-hold'?"),
         (["--compare", "a.json", "b.json"], "a.json: cannot be read"),
         (["distill-64x10", "--rounds", "2"], "Invalid value for '--rounds'"),
     ],

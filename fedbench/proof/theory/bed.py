@@ -172,16 +172,6 @@ class Clients:
         return Scheduler(timing, algorithm.dispatch(on.info), p=on.p())
 
 
-def largest_staleness(algorithm: Algorithm, on: Noisy, updates: int, clients: Clients, seeds: int) -> int:
-    """Returns the largest staleness of all arrivals with seeds 0 .. `seeds` - 1. Plans do not
-    depend on the model, so it is known before anything is trained."""
-    largest = 0
-    for seed in range(seeds):
-        chunk = clients.scheduler(algorithm, on, updates, seed).next()
-        largest = max(largest, int((chunk.consumed_by[chunk.entries] - chunk.base[chunk.entries]).max()))
-    return largest
-
-
 def play(
     algorithm: Algorithm,
     on: Noisy,

@@ -182,28 +182,21 @@ def ca2fl() -> Iterator[Row]:
     -local_lr K mean g_i. The fastest client arrives eight times as often as the slowest."""
     on, K, first, last = sloped(4, common=1.0), 2, 40, 240
     clients = Clients(steps=K, seconds=UNEQUAL)
-    g = on.c.mean(axis=0)
+    wanted = -0.5 * RATE * K * on.c.mean(axis=0) * (last - first)
+
+    def away(selector: str) -> float:
+        options = f"restart=self,local_lr={RATE},server_lr=0.5]"
+        algorithm, origin = registry.algorithm(selector + options), np.zeros(on.dim)
+        start, end = (play(algorithm, on, updates, clients, noise=False, start=origin).x for updates in (first, last))
+        return float(np.linalg.norm(end - start - wanted) / np.linalg.norm(wanted))
+
     for cache in ("deferred", "immediate"):
         for M in (1, 3):
-            selector = f"ca2fl[buffer_size={M},restart=self,local_lr={RATE},server_lr=0.5,cache={cache}]"
-            start, end = (_model(selector, on, updates, clients) for updates in (first, last))
-            wanted = -0.5 * RATE * K * g * (last - first)
-            off = float(np.linalg.norm(end - start - wanted) / np.linalg.norm(wanted))
+            off = away(f"ca2fl[buffer_size={M},cache={cache},")
             # A client that comes twice in a buffer has sent the same twice, so both caches are
             # unbiased here.
             yield value(f"{cache}, M = {M}: distance from the mean of all clients, relative", off, 0.0, 1e-9)
-    selector = f"fedbuff[buffer_size=1,restart=self,local_lr={RATE},server_lr=0.5]"
-    way = _model(selector, on, last, clients) - _model(selector, on, first, clients)
-    wanted = -0.5 * RATE * K * g * (last - first)
-    yield bound_by(
-        "FedBuff, which is biased: its distance is at least 0.05",
-        0.05,
-        float(np.linalg.norm(way - wanted) / np.linalg.norm(wanted)),
-    )
-
-
-def _model(selector: str, on: Noisy, updates: int, clients: Clients) -> Vector:
-    return play(registry.algorithm(selector), on, updates, clients, noise=False, start=np.zeros(on.dim)).x
+    yield bound_by("FedBuff, which is biased: its distance is at least 0.05", 0.05, away("fedbuff[buffer_size=1,"))
 
 
 @claim(

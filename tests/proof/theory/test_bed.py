@@ -9,7 +9,6 @@ from fedbench import registry
 from fedbench.proof.theory.bed import (
     EXAMPLES,
     Clients,
-    largest_staleness,
     late,
     near_optimum,
     play,
@@ -17,6 +16,8 @@ from fedbench.proof.theory.bed import (
     start_of,
     with_public_data,
 )
+from fedbench.proof.theory.moments import planned
+from fedbench.proof.theory.rates import staleness_of
 
 
 def test_the_noise_is_what_the_theorems_assume() -> None:
@@ -69,5 +70,5 @@ def test_public_logits_are_linear_in_the_model() -> None:
 def test_staleness_is_known_from_the_plan() -> None:
     on = problem()
     clients = Clients(steps=5, seconds=np.linspace(1.0, 1.5, on.clients))
-    assert largest_staleness(registry.algorithm("fedavg[cohort_size=4]"), on, 20, clients, 2) == 0
-    assert largest_staleness(registry.algorithm("fedbuff[buffer_size=4]"), on, 50, clients, 2) > 5
+    assert staleness_of(planned(registry.algorithm("fedavg[cohort_size=4]"), on, clients, 20, 0)) == 0
+    assert staleness_of(planned(registry.algorithm("fedbuff[buffer_size=4]"), on, clients, 50, 0)) > 5

@@ -132,11 +132,6 @@ def looped(spec: RunSpec) -> Outcome:
     return by("hand", spec).outcome()
 
 
-def softmax(spec: RunSpec) -> Outcome:
-    """Returns the outcome in float64 of a run of rounds in softmax regression."""
-    return softmax_truth(orders_of(spec))
-
-
 def alone(case: RunCase, workers: int) -> RunCase:
     """Returns the case of a run without rivals and without torch, checked against its plan."""
     return dataclasses.replace(case, ours=Way("fedbench", partial(counted, workers=workers), NEEDS), versus=(), reference=counts)
@@ -174,7 +169,7 @@ def _softmax(name: str, algorithm: str, *overrides: str, asked: float) -> RunCas
     rounding differs."""
     return dataclasses.replace(
         _whole(name, algorithm, "task.model=softmax", *overrides, versus=(LOOP, STACKED, *IN_JAX, *SIMULATORS), asked=asked),
-        reference=softmax,
+        reference=lambda spec: softmax_truth(orders_of(spec)),
         tolerance=0.002,
         tolerances={"first_loss": 1e-4},
     )

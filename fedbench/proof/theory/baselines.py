@@ -76,18 +76,15 @@ def fedasync() -> Iterator[Row]:
     """Measures FedAsync with 4 of 12 clients at a time, of which the slowest is 1.73 times as slow
     as the fastest."""
 
-    def measured(rates: Rates) -> Callable[[int, int], Point]:
-        def measure(T: int, seed: int) -> Point:
-            on, step = problem(clients=12, dim=DIM), rates(T)
-            clients, algorithm = speeds(on, 1.73, STEPS), mixed(step, concurrency=4)
-            schedule = planned(algorithm, on, clients, T, seed)
-            return point(algorithm, on, clients, schedule, near_optimum(on, GAP), step, seed)
-
-        return measure
+    def measure(rates: Rates, T: int, seed: int) -> Point:
+        on, step = problem(clients=12, dim=DIM), rates(T)
+        clients, algorithm = speeds(on, 1.73, STEPS), mixed(step, concurrency=4)
+        schedule = planned(algorithm, on, clients, T, seed)
+        return point(algorithm, on, clients, schedule, near_optimum(on, GAP), step, seed)
 
     lengths = doubled(2 * UPDATES)
     for name, rates in (("constant", constant_mixing), ("falling", falling_mixing)):
-        found = sweep(measured(rates), [(T,) for T in lengths], FEW_SEEDS)
+        found = sweep(measure, [(rates, T) for T in lengths], FEW_SEEDS)
         yield from both(f"{name} mixing, against T", lengths, found, -0.5)
 
 

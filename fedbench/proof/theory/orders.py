@@ -37,7 +37,7 @@ def doubled(updates: int) -> list[int]:
     return [updates // 2, updates, 2 * updates, 4 * updates]
 
 
-def sweep(measure: Callable[..., Point], settings: Sequence[tuple[int, ...]], seeds: int = SEEDS) -> tuple[Table, Table]:
+def sweep(measure: Callable[..., Point], settings: Sequence[tuple[object, ...]], seeds: int = SEEDS) -> tuple[Table, Table]:
     """Returns the measured and the exact values, (seeds, settings) each."""
     points = np.array([[measure(*setting, seed) for setting in settings] for seed in range(seeds)])
     return points[:, :, 0], points[:, :, 1]

@@ -21,11 +21,6 @@ from fedbench.process import peak_memory_mb
 from fedbench.types import Rounds
 
 CHUNK_JOBS = 1 << 17
-FROM_LEDGER = (
-    "jobs", "jobs_consumed", "updates", "end_seconds", "staleness_mean", "staleness_max", "busy_fraction", "busy_seconds_lost",
-    "available_fraction", "participation_gini", "participation_gini_available", "jobs_left", "jobs_dropped_out", "jobs_late",
-    "steps_done", "steps_wasted", "trained_steps", "avoided_steps", "gradient_evaluations", "messages_peak",
-)  # fmt: skip
 
 
 class Answers(Protocol):
@@ -168,8 +163,7 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
     ledger = setup.ledger(scheduler)
     add_up(scheduler, ledger)
     wall = time.perf_counter() - begin
-    facts = ledger.totals(scheduler, setup.traffic, 0)
-    of_server = setup.server.facts(ledger, start, facts.end_seconds, setup.outline.model.dim)
+    totals = setup.server.counted(ledger.totals(scheduler, setup.traffic, 0), start, setup.outline.model.dim)
     return PlanSummary(
         scenario=spec.scenario.name,
         algorithm=spec.selector,
@@ -187,8 +181,5 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         device=choice.device,
         trainer_reason=choice.reason,
         plan_digest=ledger.digest.hex(),
-        **{name: getattr(facts, name) for name in FROM_LEDGER},
-        public_logits_vectors=of_server["public_logits_vectors"],
-        server_forward_examples=of_server["server_forward_examples"],
-        server_gradient_examples=of_server["server_gradient_examples"],
+        **{name: value for name, value in totals if value is not None and name in PlanSummary.__dataclass_fields__},
     )

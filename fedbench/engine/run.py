@@ -229,13 +229,13 @@ class Run:
         than its plan."""
         setup, algorithm = self.setup, self.spec.algorithm
         found = ledger.totals(scheduler, setup.traffic, setup.payload_bytes)
-        versions, work = scheduler.totals["messages_peak"], {}
+        versions = scheduler.totals["messages_peak"]
         if any(setup.server.work):
-            work = {**setup.server.facts(ledger, setup.timing().start_seconds, found.end_seconds, setup.outline.model.dim)}
+            found = setup.server.counted(found, setup.timing().start_seconds, setup.outline.model.dim)
         steps = {"trained_steps": execution.trained_steps, "avoided_steps": ledger.created_steps - execution.trained_steps}
         kept = server_bytes(algorithm, execution.state, setup.info, versions)
         vectors = server_vectors(algorithm, setup.info, versions)
-        return found.model_copy(update={**steps, **kept, **work, "server_vectors": vectors})
+        return found.model_copy(update={**steps, **kept, "server_vectors": vectors})
 
     def _where(self) -> dict[str, str]:
         """Returns the kind of device that the trainer computed on, and the name of a GPU."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NotRequired, Self, TypedDict
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +12,8 @@ from fedbench.engine import declared
 from fedbench.engine.ledger import Ledger
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.protocols import Algorithm
+from fedbench.results.sections import Ledger as Totals
 from fedbench.types import PASSES_OF_A_GRADIENT, Info, ServerWork
-
-
-class Facts(TypedDict):
-    """What a record's ledger has of the server's work."""
-
-    server_forward_examples: int
-    server_gradient_examples: int
-    public_logits_vectors: float
-    server_busy_seconds: NotRequired[float]
 
 
 @dataclass(frozen=True)
@@ -57,20 +49,21 @@ class ServerCost:
         speed = self.gradients_per_second
         return 0.0 if speed is None else passes / PASSES_OF_A_GRADIENT / speed
 
-    def facts(self, ledger: Ledger, start_seconds: float, end_seconds: float, dim: int) -> Facts:
-        """Returns what the server has computed by the end of a plan, in examples, and the public
-        logits that it keeps at most, in vectors of the model's size `dim`. With a speed, the
-        seconds that it has worked are there too. The work before the first job counts when that
-        job starts, at `start_seconds`."""
-        begun = int(start_seconds <= end_seconds)
-        facts: Facts = {
-            "server_forward_examples": begun * self.work.first_forward + ledger.updates * self.work.forward,
-            "server_gradient_examples": begun * self.work.first_gradients + ledger.updates * self.work.gradients,
-            "public_logits_vectors": self.public_logits / dim,
-        }
-        if self.gradients_per_second is not None:
-            facts["server_busy_seconds"] = begun * self.first_seconds + ledger.updates * self.seconds
-        return facts
+    def counted(self, totals: Totals, start_seconds: float, dim: int) -> Totals:
+        """Returns the ledger of a plan with what the server has computed by its end, in examples,
+        and the public logits that it keeps at most, in vectors of the model's size `dim`. With a
+        speed, the seconds that it has worked are there too. The work before the first job counts
+        when that job starts, at `start_seconds`."""
+        begun, work = int(start_seconds <= totals.end_seconds), self.work
+        busy = begun * self.first_seconds + totals.updates * self.seconds
+        return totals.model_copy(
+            update={
+                "server_forward_examples": begun * work.first_forward + totals.updates * work.forward,
+                "server_gradient_examples": begun * work.first_gradients + totals.updates * work.gradients,
+                "public_logits_vectors": self.public_logits / dim,
+                "server_busy_seconds": None if self.gradients_per_second is None else busy,
+            }
+        )
 
     def passes_on_grid(self, ledger: Ledger, start_seconds: float, points: int) -> npt.NDArray[np.int64]:
         """Returns the running total of the work at the grid points 0 .. points - 1, in forward

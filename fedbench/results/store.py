@@ -27,9 +27,9 @@ from pydantic import JsonValue
 
 from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError, UsageError
-from fedbench.results import held
+from fedbench.results import bounded_parquet, held
 from fedbench.results.consistent import check_consistent
-from fedbench.results.record import COLUMNS, SERVER_CURVE, Column, Curves, Record, columns_of, of_json
+from fedbench.results.record import COLUMNS, SERVER_CURVE, Column, Record, columns_of, of_json
 from fedbench.scenarios.schema import MOST_POINTS
 
 FILES = ("record.json", "curves.parquet")
@@ -374,15 +374,16 @@ def read(folder: str | Path) -> Record:
         if hashlib.sha256(curves).hexdigest() != files["curves.parquet"]:
             raise RecordError(f"record {folder}: curves.parquet is damaged: its checksum is not the one in record.json")
         del sections["files"]
-        columns = _columns(curves, folder)
+        table = bounded_parquet.table(curves, CURVE_KINDS, MOST_POINTS, f"record {folder}: curves.parquet", optional=SERVER_KIND)
     except FileNotFoundError as error:
         raise RecordError(
             f"record {folder}: {Path(error.filename).name} is missing; expected record.json and curves.parquet"
         ) from None
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, OSError, pa.ArrowException) as error:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, OSError) as error:
         raise RecordError(
             f"record {file}: cannot be read, it is truncated or not a record ({error}); delete the folder and run again"
         ) from None
+    columns = {name: table.column(name).to_numpy() for name in table.column_names}
     record = of_json(sections, columns, f"record {folder}")
     check_consistent(record, f"record {folder}")
     if folder.resolve().name != record.run_id:
@@ -395,24 +396,3 @@ def _content(file: Path) -> bytes:
     file, such as a device without an end, and FileNotFoundError if it is missing."""
     file.stat()
     return plain_files.content(file, LARGEST_FILE, "record", RecordError)
-
-
-def _columns(content: bytes, folder: Path) -> Curves:
-    """Returns the curves. The number of rows is checked first, since a small file may promise any
-    number of them.
-
-    The file is read without pyarrow's threads. If one of them releases `content`, a Python object,
-    while the interpreter ends, the interpreter stops the thread inside C++ code, and the program
-    aborts ("terminate called without an active exception").
-    """
-    file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
-    schema, rows = file.schema_arrow, file.metadata.num_rows
-    got = {name: str(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
-    if got not in (CURVE_KINDS, CURVE_KINDS | SERVER_KIND) or len(schema.names) != len(got) or rows > MOST_POINTS:
-        raise RecordError(
-            f"record {folder}: curves.parquet: expected {CURVE_KINDS}, at most {MOST_POINTS} rows, got {rows} of {got!s:.300}"
-        )
-    table = file.read(use_threads=False)
-    if any(table.column(name).null_count for name in got):
-        raise RecordError(f"record {folder}: curves.parquet: expected a number in every row, some are missing")
-    return {name: table.column(name).to_numpy() for name in table.column_names}

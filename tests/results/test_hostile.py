@@ -158,9 +158,9 @@ CURVES = {
     "final.version": {"version": [0, 10, 20, 31]},
     "final.test_accuracy": {"test_accuracy": [0.1, 0.5, 0.8, 0.99]},
     "time_to_target": {"test_accuracy": [0.1, 0.9, 0.8, 0.9]},
-    "curves.parquet: expected": {"more": [0.0] * 4},
-    "curves.parquet: expected ": {"bytes": ["a"] * 4},
-    "curves.parquet: expected a number": {"bytes": [1, 2, 3, None]},
+    "curves.parquet: column 'more': expected no such column": {"more": [0.0] * 4},
+    "curves.parquet: column 'bytes': expected int64": {"bytes": ["a"] * 4},
+    "curves.parquet: column bytes: expected a value in every row": {"bytes": [1, 2, 3, None]},
 }
 
 

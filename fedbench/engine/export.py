@@ -17,13 +17,11 @@ import pyarrow.parquet as pq
 from fedbench.engine.plan import pieces
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.timeline import away
-from fedbench.engine.unused_jobs import LATEST, lost_at
+from fedbench.engine.timeline import JOB_COLUMNS, away, rows
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Chunk
 
 SERVER, CLIENTS, ABSENCES = 1, 2, 3  # process ids of the timeline: a row for the server, and one or two per client
-JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive", "t_lost")
 PHASES = (("download", "t_dispatch", "t_start"), ("train", "t_start", "t_finish"), ("upload", "t_finish", "t_arrive"))
 
 
@@ -70,11 +68,11 @@ def _trace(spec: RunSpec, end_seconds: float | None) -> Iterator[dict[str, Any]]
     """Yields the events of a trace, first the names of its rows."""
     setup = Setup(spec)
     scheduler = setup.scheduler_alone(end_seconds)
-    rows = {SERVER: f"server: {spec.scenario.name}, {spec.selector}, seed {spec.seed}", CLIENTS: "clients"}
+    names = {SERVER: f"server: {spec.scenario.name}, {spec.selector}, seed {spec.seed}", CLIENTS: "clients"}
     has_absences = setup.scenario.availability.kind != "always"
     if has_absences:
-        rows[ABSENCES] = "absences"
-    for row, name in rows.items():
+        names[ABSENCES] = "absences"
+    for row, name in names.items():
         yield {"ph": "M", "name": "process_name", "pid": row, "args": {"name": name}}
     yield _thread(SERVER, 0, "versions")
     lanes = Lanes(setup.scenario.clients)
@@ -135,10 +133,7 @@ def _slices(job: dict[str, int], lanes: Lanes) -> Iterator[dict[str, Any]]:
 
 
 def _events(chunk: Chunk, end_ns: int, lanes: Lanes) -> Iterator[dict[str, Any]]:
-    columns = {name: getattr(chunk, name).tolist() for name in JOB_COLUMNS}
-    lost, late = lost_at(chunk, end_ns if chunk.done else LATEST), chunk.t_stop
-    columns |= {"lost": lost.tolist(), "late": late.tolist(), "gone": np.maximum(np.maximum(lost, late), chunk.t_lost).tolist()}
-    for row in zip(*columns.values(), strict=True):
-        yield from _slices(dict(zip(columns, row, strict=True)), lanes)
+    for job in rows(chunk, end_ns):
+        yield from _slices(job, lanes)
     for update, time in enumerate(chunk.time.tolist(), chunk.first_version):
         yield {"ph": "i", "name": f"version {update + 1}", "pid": SERVER, "tid": 0, "ts": time // 1000, "s": "p"}

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbench.engine.plan import pieces
 from fedbench.engine.setup import Setup
@@ -18,7 +20,7 @@ from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 
 Fate = Literal["used", "late", "lost", "unused"]
-COLUMNS = ("client", "base", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive", "t_lost")
+JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive", "t_lost")
 
 
 @dataclass(frozen=True)
@@ -125,19 +127,23 @@ def _evenly(setup: Setup, count: int) -> list[int]:
 
 def _jobs(chunk: Chunk, scheduler: Scheduler, shown: Sequence[int], window: int) -> Iterator[Job]:
     """Yields the jobs of the shown clients that begin within the window."""
-    last = scheduler.end_ns if chunk.done else LATEST
-    lost, late = lost_at(chunk, last), chunk.t_stop
-    picked = np.flatnonzero(np.isin(chunk.client, shown) & (chunk.t_dispatch < window))
-    columns = {name: getattr(chunk, name)[picked].tolist() for name in COLUMNS}
-    columns |= {"lost": lost[picked].tolist(), "late": late[picked].tolist()}
-    until = min(window, last)
-    for values in zip(*columns.values(), strict=True):
-        yield _job(dict(zip(columns, values, strict=True)), until)
+    until = min(window, scheduler.end_ns) if chunk.done else window
+    for one in rows(chunk, scheduler.end_ns, np.isin(chunk.client, shown) & (chunk.t_dispatch < window)):
+        yield _job(one, until)
+
+
+def rows(chunk: Chunk, end_ns: int, picked: npt.NDArray[np.bool_] | EllipsisType = ...) -> Iterator[dict[str, int]]:
+    """Yields the jobs of a chunk, or those that are `picked`, with their JOB_COLUMNS, and when each
+    was `lost`, `late`, or in any way `gone`; -1 if it was not. The plan ends at `end_ns`."""
+    lost, late = lost_at(chunk, end_ns if chunk.done else LATEST), chunk.t_stop
+    columns = {name: getattr(chunk, name) for name in JOB_COLUMNS}
+    columns |= {"lost": lost, "late": late, "gone": np.maximum(np.maximum(lost, late), chunk.t_lost)}
+    for values in zip(*(column[picked].tolist() for column in columns.values()), strict=True):
+        yield dict(zip(columns, values, strict=True))
 
 
 def _job(one: dict[str, int], window: int) -> Job:
-    gone = max(one["lost"], one["late"], one["t_lost"])
-    until = min(one["t_arrive"] if one["t_arrive"] >= 0 else window, gone if gone >= 0 else window, window)
+    until = min([window, *(one[end] for end in ("t_arrive", "gone") if one[end] >= 0)])
     is_used = one["consumed_by"] >= 0
     fate: Fate = "used" if is_used else "lost" if one["lost"] >= 0 else "late" if one["late"] >= 0 else "unused"
     return Job(

@@ -234,13 +234,13 @@ def _standing(row: str, runs: Sequence[Record], found: Reached, ranking: Ranking
 
 def _arrival(seconds: Costs, sent: Costs, t: int, ranking: Ranking | None, budget: float) -> Arrival:
     times, missed = seconds.spent[:, 0, t], seconds.missed[:, 0, t]
-    hits = [None if is_miss else float(time) for time, is_miss in zip(times, missed, strict=True)]
+    reached = np.where(missed, math.inf, times)
     return Arrival(
         target=seconds.targets[t],
         has_verdict=ranking is not None and seconds.targets[t] in ranking.targets,
-        reached={seed: math.inf if hit is None else hit for seed, hit in zip(seconds.seeds, hits, strict=True)},
+        reached=dict(zip(seconds.seeds, reached.tolist(), strict=True)),
         cost=float(np.exp(np.log(times).mean())),
-        median=median_arrival(hits, [min(budget, float(time)) for time in times]),
+        median=median_arrival(reached, np.minimum(budget, times)),
         bytes=None if missed.any() else float(np.exp(sent.log[:, 0, t].mean())),
     )
 

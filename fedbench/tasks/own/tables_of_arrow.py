@@ -3,6 +3,7 @@ part at a time."""
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,9 +34,11 @@ def reading(path: Path, what: str) -> Iterator[None]:
         raise UsageError(f"task file {shown(path)}: cannot be read as {what}: {shown(one_line(error))}") from None
 
 
-class _OfArrow:
+class _OfArrow(abc.ABC):
     """What all of these have: names and types of columns, and pandas' and `datasets`' notes about
     them."""
+
+    files: Sequence[Path]
 
     def __init__(self, path: Path, schema: pa.Schema, limits: Limits) -> None:
         self.path, self.schema, self.limits = path, schema, limits
@@ -44,8 +47,16 @@ class _OfArrow:
         self.missing: dict[str, Key] = dict.fromkeys(_class_labels(schema), -1)
         self.pictures = {name: Pictures(limits) for name in schema.names}
 
-    def columns(self, batch: pa.RecordBatch, names: Sequence[str], row: int) -> list[ArrowColumn]:
-        return [ArrowColumn(batch.column(name), Place(str(self.path), name, row), self.pictures[name]) for name in names]
+    @abc.abstractmethod
+    def _batches_of(self, file: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of one of the files, some at a time, with at least these columns."""
+
+    def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[ArrowColumn]]:
+        names, row = [*features, *keys], 0
+        for file in self.files:
+            for batch in self._batches_of(file, names):
+                yield [ArrowColumn(batch.column(name), Place(str(self.path), name, row), self.pictures[name]) for name in names]
+                row += len(batch)
 
 
 class Parquet(_OfArrow):
@@ -56,17 +67,12 @@ class Parquet(_OfArrow):
         with _opened(self.files[0]) as first:
             super().__init__(path, first.schema_arrow, limits)
 
-    def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[ArrowColumn]]:
-        names = [*features, *keys]
-        row = 0
-        for file in self.files:
-            with _opened(file, [name for name in names if is_one_of(self.schema.field(name).type, TEXTS)]) as opened:
-                self._check_same(file, opened.schema_arrow)
-                rows = self._rows_at_a_time(opened, names)
-                with reading(file, "Parquet"):
-                    for batch in opened.iter_batches(rows, columns=list(names), use_threads=False):
-                        yield self.columns(batch, names, row)
-                        row += len(batch)
+    def _batches_of(self, file: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with _opened(file, [name for name in names if is_one_of(self.schema.field(name).type, TEXTS)]) as opened:
+            self._check_same(file, opened.schema_arrow)
+            rows = self._rows_at_a_time(opened, names)
+            with reading(file, "Parquet"):
+                yield from opened.iter_batches(rows, columns=list(names), use_threads=False)
 
     def _check_same(self, file: Path, schema: pa.Schema) -> None:
         lacking, extra = (set(a.names) - set(b.names) for a, b in ((self.schema, schema), (schema, self.schema)))
@@ -122,17 +128,13 @@ class Saved(_OfArrow):
         with plain_files.opened(file, "task file") as plain, reading(path, "a stream of Arrow"):
             yield pa.ipc.open_stream(plain)
 
-    def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[ArrowColumn]]:
-        names = [*features, *keys]
-        row = 0
-        for file in self.files:
-            with self._stream(self.path, file) as stream:
-                if not stream.schema.equals(self.schema):
-                    raise UsageError(f"task file {shown(file)}: has other columns than {self.files[0].name}")
-                for batch in stream:
-                    batch.validate(full=True)
-                    yield self.columns(batch, names, row)
-                    row += len(batch)
+    def _batches_of(self, file: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with self._stream(self.path, file) as stream:
+            if not stream.schema.equals(self.schema):
+                raise UsageError(f"task file {shown(file)}: has other columns than {self.files[0].name}")
+            for batch in stream:
+                batch.validate(full=True)
+                yield batch
 
 
 def _index_of_pandas(schema: pa.Schema) -> set[str]:

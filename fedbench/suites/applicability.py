@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fedbench import registry
-from fedbench.engine.plan import check_everybody, plan
-from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import MissingDataError, UsageError
+from fedbench.errors import MissingDataError
 from fedbench.origins import plain
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites.findings.markdown import table
+from fedbench.suites.price import planned
 from fedbench.tasks.available import TO_BRING
 
 Status = Literal["runs", "refused", "no data"]
@@ -86,15 +85,10 @@ def pairs(
 
 def _tried(spec: RunSpec) -> tuple[Status, str]:
     try:
-        setup = Setup(spec)
-        check_everybody(setup)
-        if not setup.is_external:  # such an algorithm runs, but has no plan alone
-            plan(spec)
+        _, reason = planned(spec)
     except MissingDataError as error:
         return "no data", str(error)
-    except UsageError as error:
-        return "refused", str(error)
-    return "runs", ""
+    return ("refused" if reason else "runs"), reason
 
 
 def page(found: Iterable[Pair], about: Sequence[str] = (), command: str = "") -> str:

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fedbench import plain_files
-from fedbench.errors import UsageError, nearest
+from fedbench.errors import UsageError
 from fedbench.registry import scalar
-from fedbench.scenarios import own_data, trace_files
+from fedbench.scenarios import own_data, problems, trace_files
 from fedbench.scenarios.device_files import with_devices
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
-from fedbench.scenarios.problems import validated
+from fedbench.scenarios.problems import file_of, validated
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.windows import with_windows
 
@@ -23,7 +23,7 @@ LIBRARY = Path(__file__).with_name("library")
 
 def names() -> list[str]:
     """Returns the names of the library's scenarios."""
-    return sorted(file.stem for file in LIBRARY.glob("*.yaml"))
+    return problems.names(LIBRARY)
 
 
 def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scenario:
@@ -60,7 +60,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
     if isinstance(scenario, Scenario):
         content, where = scenario.resolved(), scenario.name
     else:
-        file = find(scenario)
+        file = file_of(scenario, LIBRARY, "scenario")
         content, where = plain_files.mapping(file, "scenario"), str(file)
     for override in overrides:
         content = override_key(content, override)
@@ -94,17 +94,6 @@ def _differences(ours: Mapping[str, object], theirs: Mapping[str, object], path:
             yield from _differences(value, other or {}, f"{path}{key}.")
         elif key not in theirs or other != value:
             yield f"{path}{key}", value
-
-
-def find(name: str | Path) -> Path:
-    """Returns the file of a scenario's name or path. UsageError if the library has no such name."""
-    text = str(name)
-    if text.endswith((".yaml", ".yml")) or "/" in text:
-        return Path(text)
-    by_name = {n.replace("-", "_"): n for n in names()}
-    if text.replace("-", "_") not in by_name:
-        raise UsageError(f"unknown scenario {text!r}{nearest(text, names())}; a path to a .yaml file works too")
-    return LIBRARY / f"{by_name[text.replace('-', '_')]}.yaml"
 
 
 def override_key(content: Mapping[str, object], override: str) -> dict[str, object]:

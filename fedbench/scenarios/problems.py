@@ -49,16 +49,28 @@ def validated(root: type[T], content: Mapping[str, object], where: str) -> T:
     raise UsageError(f"{kind} {content.get('name', '?')!s:.{LONGEST}}: {'; '.join(problems)} ({where})")
 
 
+def names(library: Path) -> list[str]:
+    """Returns the names of the files in a library."""
+    return sorted(file.stem for file in library.glob("*.yaml"))
+
+
+def file_of(name: str | Path, library: Path, kind: str) -> Path:
+    """Returns the file of a name in a library of YAML files, in which hyphens and underscores are
+    alike, or of a path. UsageError for an unknown name."""
+    text = str(name)
+    if text.endswith((".yaml", ".yml")) or "/" in text:
+        return Path(text)
+    known = {one.replace("-", "_"): one for one in names(library)}
+    if (plain := text.replace("-", "_")) not in known:
+        raise UsageError(f"unknown {kind} {text!r}{nearest(text, names(library))}; a path to a .yaml file works too")
+    return library / f"{known[plain]}.yaml"
+
+
 def read(root: type[T], name: str | Path, library: Path, kind: str) -> T:
     """Returns the part that is in a library of YAML files by this name, or in the file of this
     path. UsageError for an unknown name, and as `validated` raises it."""
-    text = str(name)
-    if not text.endswith((".yaml", ".yml")) and "/" not in text:
-        known = sorted(file.stem for file in library.glob("*.yaml"))
-        if text not in known:
-            raise UsageError(f"unknown {kind} {text!r}{nearest(text, known)}; a path to a .yaml file works too")
-        text = str(library / f"{text}.yaml")
-    return validated(root, plain_files.mapping(Path(text), kind), text)
+    file = file_of(name, library, kind)
+    return validated(root, plain_files.mapping(file, kind), str(file))
 
 
 def _known_once(problems: Iterable[str]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
 from fedbench.scenarios import load as scenarios
+from fedbench.scenarios import problems
 from fedbench.scenarios.base import Float, Integer, Part
 from fedbench.scenarios.evaluation_parts import EvaluationPart
 from fedbench.scenarios.problems import read
@@ -176,7 +177,7 @@ def _hash(content: dict[str, object]) -> str:
 
 def names() -> list[str]:
     """Returns the names of the library's suites."""
-    return sorted(file.stem for file in LIBRARY.glob("*.yaml"))
+    return problems.names(LIBRARY)
 
 
 def load(suite: str | Path | Suite) -> Suite:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 
@@ -27,3 +27,11 @@ class Part(BaseModel):
     """Base class of all parts, which cannot be changed and refuse unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        self._check()
+        return self
+
+    def _check(self) -> None:
+        """Raises ValueError if values that are right by themselves do not go together."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fedbench.scenarios.base import Float, Part, PositiveFloat, Seconds
 from fedbench.scenarios.slowdowns import Slowdown
@@ -106,13 +106,11 @@ class DelayClasses(Part):
     long_seconds: tuple[Seconds, Seconds]
     assignment: SizeScore | Fadas = Field(default=SizeScore(), discriminator="kind")
 
-    @model_validator(mode="after")
-    def _ordered(self) -> DelayClasses:
+    def _check(self) -> None:
         for name in ("short_seconds", "medium_seconds", "long_seconds"):
             low, high = getattr(self, name)
             if high < low:
                 raise ValueError(f"{name} must be [low, high] with high >= low, got [{low:g}, {high:g}]")
-        return self
 
 
 class ExponentialSteps(Part):

@@ -98,8 +98,7 @@ class TaskPart(Part):
             raise ValueError(f"give a name or a file, got name {content['name']!r} and file {content['file']!r}")
         return {**content, "name": name}
 
-    @model_validator(mode="after")
-    def _of_a_file(self) -> TaskPart:
+    def _check(self) -> None:
         given = [key for key in OF_A_FILE if key in self.model_fields_set and getattr(self, key) not in (None, (), False)]
         if self.file is None and given:
             raise ValueError(f"{', '.join(given)} belong to a file of your own data, got none; give task.file")
@@ -113,7 +112,6 @@ class TaskPart(Part):
             raise ValueError(f"give test or test_share, got {given_test!r:.200} and {self.test_share:g}")
         if isinstance(self.test, HeldOut) and self.test.within == "owner" and self.client is None:
             raise ValueError("test: within owner needs client, the name of the column of owners, got none")
-        return self
 
     @model_serializer(mode="wrap")
     def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
@@ -205,11 +203,9 @@ class PublicPart(Part):
     source: str = HELD_OUT
     size: PositiveInt | None = None
 
-    @model_validator(mode="after")
-    def _held_out_has_a_size(self) -> PublicPart:
+    def _check(self) -> None:
         if self.source == HELD_OUT and self.size is None:
             raise ValueError("source: held_out needs a size, got none")
-        return self
 
 
 class ValidationPart(Part):

@@ -74,9 +74,7 @@ class LogEvaluation(Part):
 
 
 def _kind(value: object) -> str:
-    if isinstance(value, dict):
-        return str(value.get("kind", "even"))
-    return value.kind if isinstance(value, LogEvaluation) else "even"
+    return str(value.get("kind", "even") if isinstance(value, dict) else getattr(value, "kind", "even"))
 
 
 EvaluationPart = Annotated[

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
 
@@ -28,11 +28,9 @@ class NormalSteps(Part):
     mode: Literal["fixed", "random"] = "fixed"
     minimum: PositiveInt = 1
 
-    @model_validator(mode="after")
-    def _minimum_is_fixed(self) -> NormalSteps:
+    def _check(self) -> None:
         if self.mode == "random" and self.minimum > 1:
             raise ValueError(f"minimum must be 1 with mode: random, where the virtual clock draws, got {self.minimum}")
-        return self
 
 
 class ExtremeSteps(Part):
@@ -42,11 +40,9 @@ class ExtremeSteps(Part):
     low: PositiveInt
     high: PositiveInt
 
-    @model_validator(mode="after")
-    def _ordered(self) -> ExtremeSteps:
+    def _check(self) -> None:
         if self.high < self.low:
             raise ValueError(f"high must be >= low, got low {self.low}, high {self.high}")
-        return self
 
 
 class UniformSteps(Part):
@@ -58,11 +54,9 @@ class UniformSteps(Part):
     high: PositiveInt
     mode: Literal["fixed"] = "fixed"
 
-    @model_validator(mode="after")
-    def _ordered(self) -> UniformSteps:
+    def _check(self) -> None:
         if self.high <= self.low:
             raise ValueError(f"high must be > low, which is the least that is drawn, got low {self.low}, high {self.high}")
-        return self
 
 
 class LinearSteps(Part):
@@ -80,14 +74,9 @@ its errors."""
 
 
 def _kind_of_steps(value: object) -> str:
-    match value:
-        case dict():
-            return str(value.get("kind", "normal"))
-        case list() | tuple():
-            return "list"
-        case NormalSteps() | ExtremeSteps() | UniformSteps() | LinearSteps():
-            return value.kind
-    return "number"
+    if isinstance(value, dict):
+        return str(value.get("kind", "normal"))
+    return "list" if isinstance(value, list | tuple) else getattr(value, "kind", "number")
 
 
 Steps = Annotated[
@@ -113,11 +102,9 @@ class LocalPart(Part):
     epochs: PositiveInt | None = None
     batch_size: PositiveInt = 10
 
-    @model_validator(mode="after")
-    def _one_of(self) -> LocalPart:
+    def _check(self) -> None:
         if (self.steps is None) == (self.epochs is None):
             raise ValueError(f"exactly one of steps and epochs is needed, got {'neither' if self.steps is None else 'both'}")
-        return self
 
     def of_one(self, clients: int) -> LocalPart:
         """Returns the local work of one client that replaces so many. If the clients have different

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fedbench.scenarios.base import Float, Part, PositiveFloat, Seconds
 
@@ -34,13 +34,11 @@ class Links(Part):
     given: Annotated[tuple[GivenTrace, ...], Field(min_length=1)] | None = None
     offset_seconds: Seconds | None = None
 
-    @model_validator(mode="after")
-    def _one_source(self) -> Links:
+    def _check(self) -> None:
         if (self.folder is None) == (self.given is None):
             raise ValueError(f"exactly one of folder and given is needed, got {'neither' if self.given is None else 'both'}")
         if self.given is not None and self.sha256 is not None:
             raise ValueError(f"sha256 is the sum of a folder's files, got {self.sha256} with given")
-        return self
 
 
 class TracePart(Links):
@@ -68,21 +66,18 @@ class Network(Part):
     message_megabytes: PositiveFloat | None = None
     trace: TracePart | None = None
 
-    @model_validator(mode="after")
-    def _priced(self) -> Network:
+    def _check(self) -> None:
         if (self.message == "fixed") != (self.message_megabytes is not None):
             has = "none" if self.message_megabytes is None else f"{self.message_megabytes:g}"
             raise ValueError(
                 f"message: fixed goes with message_megabytes, payload without, got {self.message} and message_megabytes {has}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _spread_of_a_rate(self) -> Network:
         for way in ("download", "upload"):
             if getattr(self, f"{way}_log_sigma") and getattr(self, f"{way}_megabit_per_second") is None:
                 raise ValueError(f"{way}_log_sigma needs {way}_megabit_per_second, the median of the rates, got none")
-        return self
+        for name in ("download_megabit_per_second", "upload_megabit_per_second", "latency_seconds"):
+            if self.trace is not None and getattr(self, name):
+                raise ValueError(f"trace goes without {name}, which the traces say, got {getattr(self, name):g}")
 
     @property
     def links(self) -> dict[str, Links]:
@@ -91,10 +86,3 @@ class Network(Part):
         if self.trace is None:
             return {}
         return {"": self.trace} | ({} if self.trace.upload is None else {".upload": self.trace.upload})
-
-    @model_validator(mode="after")
-    def _traced_or_rated(self) -> Network:
-        for name in ("download_megabit_per_second", "upload_megabit_per_second", "latency_seconds"):
-            if self.trace is not None and getattr(self, name):
-                raise ValueError(f"trace goes without {name}, which the traces say, got {getattr(self, name):g}")
-        return self

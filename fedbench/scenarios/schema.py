@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue
 
 from fedbench.scenarios.availability_parts import Absent, Alternating, Always, Periodic, Windows
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
@@ -89,11 +89,9 @@ class BudgetPart(Part):
     stop_at_target: bool = False
     hold_points: Annotated[Integer, Field(ge=1, le=1000)] = 1
 
-    @model_validator(mode="after")
-    def _holds_what_stops(self) -> BudgetPart:
+    def _check(self) -> None:
         if self.hold_points != 1 and not self.stop_at_target:
             raise ValueError(f"hold_points other than 1 needs stop_at_target: true, got {self.hold_points} without it")
-        return self
 
 
 class Target(Part):
@@ -130,8 +128,7 @@ class Scenario(Part):
     evaluation: EvaluationPart
     targets: Annotated[tuple[Target, ...], Field(max_length=100)] = ()
 
-    @model_validator(mode="after")
-    def _grid_fits(self) -> Scenario:
+    def _check(self) -> None:
         points = self.evaluation.evaluations(self.budget.seconds)
         if points >= MOST_POINTS:  # a logarithmic grid has some ten thousand at most
             first = self.evaluation.first_point_seconds
@@ -139,16 +136,8 @@ class Scenario(Part):
                 f"evaluation.every_seconds: expected at most {MOST_POINTS:,} points of evaluation in budget.seconds, got {points:,.0f}: "
                 f"{self.budget.seconds:g} / {first:g}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _stops_at_some_target(self) -> Scenario:
         if self.budget.stop_at_target and not self.targets:
             raise ValueError("budget.stop_at_target: true needs at least one of targets, got none")
-        return self
-
-    @model_validator(mode="after")
-    def _one_for_every_client(self) -> Scenario:
         for key, kind, given in (
             ("local.steps", "number", self.local.steps),
             ("availability.rows", "row", getattr(self.availability, "rows", None)),
@@ -156,16 +145,11 @@ class Scenario(Part):
         ):
             if isinstance(given, tuple) and len(given) != self.clients:
                 raise ValueError(f"{key}: expected one {kind} for each of {self.clients} clients, got {len(given)}")
-        return self
-
-    @model_validator(mode="after")
-    def _traces_of_all(self) -> Scenario:
         for way, links in self.network.links.items():
             if links.given is not None and len(links.given) not in (1, self.clients):
                 raise ValueError(
                     f"network.trace{way}.given: expected one trace, or one for each of {self.clients} clients, got {len(links.given)}"
                 )
-        return self
 
     @property
     def goal(self) -> Target | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fedbench.scenarios.base import Float, Part, PositiveFloat, PositiveInt
 
@@ -40,20 +40,14 @@ class Slowdown(Part):
     log_sigma: Annotated[Float, Field(gt=0, le=5)] | None = None
     by_label: ByLabel | None = None
 
-    @model_validator(mode="after")
-    def _ordered(self) -> Slowdown:
+    def _check(self) -> None:
         if self.high < self.low:
             raise ValueError(f"high must be >= low, got low {self.low:g}, high {self.high:g}")
         if (self.kind == "bounded_pareto") != (self.shape is not None):
             has = "none" if self.shape is None else f"{self.shape:g}"
             raise ValueError(f"kind: bounded_pareto goes with a shape, the others without, got {self.kind} and shape {has}")
-        return self
-
-    @model_validator(mode="after")
-    def _lognormal(self) -> Slowdown:
         if (self.kind == "lognormal") != (self.log_sigma is not None):
             has = "none" if self.log_sigma is None else f"{self.log_sigma:g}"
             raise ValueError(f"kind: lognormal goes with a log_sigma, the others without, got {self.kind} and log_sigma {has}")
         if self.kind == "lognormal" and (self.low, self.high) != (1, 1):
             raise ValueError(f"kind: lognormal has neither low nor high, got low {self.low:g}, high {self.high:g}")
-        return self

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fedbench import registry
 from fedbench.errors import UsageError, nearest
@@ -32,13 +32,11 @@ class Interval(Part):
     high: Number
     scale: Literal["log", "linear"] = "log"
 
-    @model_validator(mode="after")
-    def _ordered(self) -> Interval:
+    def _check(self) -> None:
         if self.high <= self.low:
             raise ValueError(f"high must be > low, got low {self.low:g}, high {self.high:g}")
         if self.scale == "log" and self.low <= 0:
             raise ValueError(f"low must be > 0 with scale: log, got {self.low:g}")
-        return self
 
     def at(self, u: float) -> float:
         """Returns the value at the place u in [0, 1], rounded to DIGITS digits."""

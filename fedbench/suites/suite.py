@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr
 
 from fedbench import registry
 from fedbench.engine.spec import RunSpec
@@ -80,21 +80,15 @@ class Suite(Part):
     tuning: Tuning | None = None
     _read: dict[tuple[str, ...], Scenario] = PrivateAttr(default_factory=dict)  # scenarios that were read from their files
 
-    @model_validator(mode="after")
-    def _points_have_scenarios_and_names(self) -> Suite:
+    def _check(self) -> None:
         for i, point in enumerate(self.points):
             if point.scenario is None and self.scenario is None:
                 raise ValueError(f"points.{i}: {point.name} has no scenario, and neither has the suite")
             if any(point.name == other.name for other in self.points[:i]):
                 raise ValueError(f"points.{i}: the name {point.name} is given twice")
-        return self
-
-    @model_validator(mode="after")
-    def _seeds_apart(self) -> Suite:
         tuning = set() if self.tuning is None else set(self.tuning.seeds.numbers)
         if common := sorted(tuning & set(self.seeds.numbers)):
             raise ValueError(f"tuning.seeds: options may not be tuned on the seeds that are compared, got {common[0]} in both")
-        return self
 
     def point(self, name: str) -> Point:
         """Returns the point of a name. Raises UsageError if there is none."""

@@ -155,17 +155,3 @@ def profile(times: Times, reference: Reference, factors: Floats) -> Floats:
         seconds = np.asarray(times.seconds.get(problem, [np.inf]), np.float64)
         shares.append([(seconds <= factor * least).mean() for factor in factors])
     return np.asarray(np.mean(shares, axis=0))
-
-
-def pareto(costs: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Returns the Pareto front in the order of the first cost: the names to which no other is at
-    least as good in both costs and better in one. Smaller costs are better."""
-    order = sorted(costs, key=lambda name: (costs[name], name))
-    front: list[str] = []
-    least = np.inf
-    for name in order:
-        second = costs[name][1]
-        if second < least or (front and costs[name] == costs[front[-1]]):
-            front.append(name)
-            least = min(least, second)
-    return front

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from fedbench.analysis.profiles import Problem, Reference, Solved, Times, as_json, ecdf, freeze, pareto, profile, read
+from fedbench.analysis.profiles import Problem, Reference, Solved, Times, as_json, ecdf, freeze, profile, read
 from fedbench.errors import UsageError
 
 EASY, HARD = Problem("base", 0.6), Problem("base", 0.8)
@@ -82,17 +80,3 @@ def test_a_time_that_is_none_is_refused(changes: dict[str, object], expected: st
     (tmp_path / "axes.json").write_text(json.dumps(content))
     with pytest.raises(UsageError, match=expected):
         read(tmp_path / "axes.json")
-
-
-def test_a_front() -> None:
-    assert pareto({"a": (1, 9), "b": (2, 5), "c": (3, 7), "d": (4, 1), "e": (2, 5)}) == ["a", "b", "e", "d"]
-    assert pareto({}) == []
-
-
-@given(st.dictionaries(st.text("abcdefgh", min_size=1, max_size=3), st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=12))
-def test_a_front_is_who_nobody_dominates(costs: dict[str, tuple[int, int]]) -> None:
-    def dominated(name: str) -> bool:
-        mine = costs[name]
-        return any(all(a <= b for a, b in zip(other, mine, strict=True)) and other != mine for other in costs.values())
-
-    assert sorted(pareto(costs)) == sorted(name for name in costs if not dominated(name))

@@ -111,7 +111,7 @@ def _priced(cell: Cell) -> Scenario:
     if how.read == "utilisation":
         return next(experiment.levels(cell))[1]
     if how.read in ("seconds_to_target", "rounds_to_target"):
-        seconds = max(min(cell.amount, resolved.budget.seconds), resolved.evaluation.first_point_seconds)
+        seconds = max(min(cell.amount, resolved.budget.seconds), resolved.evaluation.step_seconds(0))
         return scenarios.load(resolved, [f"budget.seconds={seconds!r}"])
     return resolved
 

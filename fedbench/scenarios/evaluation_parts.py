@@ -23,11 +23,6 @@ class EvenEvaluation(Part):
     def grid(self) -> Grid:
         return EvenGrid(round(self.every_seconds * NANOSECONDS))
 
-    @property
-    def first_point_seconds(self) -> float:
-        """The first point after 0."""
-        return self.every_seconds
-
     def step_seconds(self, at: float) -> float:
         """Returns the distance of two points at a time in seconds."""
         return self.every_seconds
@@ -53,11 +48,6 @@ class LogEvaluation(Part):
     @property
     def grid(self) -> Grid:
         return log_grid(round(self.first_seconds * NANOSECONDS), self.ratio)
-
-    @property
-    def first_point_seconds(self) -> float:
-        """The first point after 0."""
-        return self.first_seconds
 
     def step_seconds(self, at: float) -> float:
         """Returns the distance of two points at a time in seconds."""

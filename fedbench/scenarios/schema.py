@@ -131,7 +131,7 @@ class Scenario(Part):
     def _check(self) -> None:
         points = self.evaluation.evaluations(self.budget.seconds)
         if points >= MOST_POINTS:  # a logarithmic grid has some ten thousand at most
-            first = self.evaluation.first_point_seconds
+            first = self.evaluation.step_seconds(0)
             raise ValueError(
                 f"evaluation.every_seconds: expected at most {MOST_POINTS:,} points of evaluation in budget.seconds, got {points:,.0f}: "
                 f"{self.budget.seconds:g} / {first:g}"

@@ -129,7 +129,7 @@ class Rate:
 
 
 def _cut(spec: RunSpec, share: float) -> RunSpec:
-    seconds = max(spec.scenario.evaluation.first_point_seconds, share * spec.scenario.budget.seconds)
+    seconds = max(spec.scenario.evaluation.step_seconds(0), share * spec.scenario.budget.seconds)
     return RunSpec(load(spec.scenario, [f"budget.seconds={seconds}"]), spec.algorithm, spec.seed)
 
 

@@ -114,7 +114,7 @@ def test_a_written_kind_of_even_changes_nothing() -> None:
 
 def test_what_a_scenario_asks_of_its_grid() -> None:
     even, log = EvenEvaluation(every_seconds=2), LogEvaluation(kind="log", first_seconds=0.5, ratio=2)
-    assert (even.first_point_seconds, log.first_point_seconds) == (2, 0.5)
+    assert (even.step_seconds(0), log.step_seconds(0)) == (2, 0.5)
     assert (even.evaluations(9), log.evaluations(9)) == (4.5, 5)  # 0.5, 1, 2, 4, 8
     assert [even.step_seconds(at) for at in (0, 8)] == [2, 2]
     assert [log.step_seconds(at) for at in (0, 0.5, 1, 8)] == [0.5, 0.5, 0.5, 4]

@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from fedbench import places, plain_files
+from fedbench import plain_files
 from fedbench.errors import UsageError
-from fedbench.scenarios.rows import csv_rows
+from fedbench.scenarios.rows import csv_rows, named_file
 from fedbench.scenarios.schema import MOST_CLIENTS, with_sources
 
 COLUMNS = ("client", "seconds_per_example", "megabit_per_second")
@@ -20,38 +20,22 @@ def with_devices(content: Mapping[str, object], where: str) -> Mapping[str, obje
     """Returns the content of a scenario in which `compute.file` of kind devices and
     `network.trace.file` are replaced by the numbers in these files.
 
-    A file is looked for beside the scenario's file `where`, in the working directory, and in the
-    data root. UsageError if it cannot be read.
+    UsageError if one cannot be read.
     """
-    folder = Path(where).parent
     compute = content.get("compute")
     if isinstance(compute, Mapping) and compute.get("kind") == "devices" and "file" in compute:
-        rest, devices = _read(compute, "compute", "seconds_per_example", folder)
-        content = {**content, "compute": rest | {"seconds_per_example": [seconds for seconds, _ in devices]}}
-    return with_sources(content, lambda links, key: _linked(links, key, folder))
+        rest, file = named_file(compute, "compute", "seconds_per_example", where)
+        seconds = [seconds for seconds, _ in read_devices(file, "compute.file")]
+        content = {**content, "compute": rest | {"seconds_per_example": seconds}}
+    return with_sources(content, lambda links, key: _linked(links, key, where))
 
 
-def _linked(source: Mapping[str, object], key: str, folder: Path) -> Mapping[str, object]:
+def _linked(source: Mapping[str, object], key: str, where: str) -> Mapping[str, object]:
     """Returns the links of a file as traces of one part, without latency."""
     if "file" not in source:
         return source
-    rest, devices = _read(source, key, "given", folder)
-    return rest | {"given": [[[1.0, rate, 0.0]] for _, rate in devices]}
-
-
-def _read(part: Mapping[str, object], key: str, by: str, folder: Path) -> tuple[dict[str, object], list[tuple[float, float]]]:
-    """Returns the part without its key `file`, and the seconds and rates that are in the file.
-
-    Args:
-        part: The keys of the part, which have a `file`.
-        key: The path of the part in the scenario, for error messages.
-        by: The key that the content of the file replaces. UsageError if the part has both.
-        folder: Where the file is looked for first.
-    """
-    if by in part:
-        raise UsageError(f"{key}: give {by} or a file, got both")
-    rest = {name: value for name, value in part.items() if name != "file"}
-    return rest, read_devices(places.found(str(part["file"]), f"{key}.file", [folder]), f"{key}.file")
+    rest, file = named_file(source, key, "given", where)
+    return rest | {"given": [[[1.0, rate, 0.0]] for _, rate in read_devices(file, f"{key}.file")]}
 
 
 def read_devices(file: Path, name: str = "devices") -> list[tuple[float, float]]:

@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fedbench import places, plain_files
+from fedbench import plain_files
 from fedbench.errors import UsageError
-from fedbench.scenarios.rows import csv_rows
+from fedbench.scenarios.rows import csv_rows, named_file
 from fedbench.scenarios.schema import MOST_CLIENTS
 
 COLUMNS = ["client", "on", "off"]
@@ -21,17 +21,13 @@ def with_windows(content: Mapping[str, object], where: str) -> Mapping[str, obje
     """Returns the content of a scenario in which `availability.file` is replaced by the `rows` that
     are in that file.
 
-    The file is looked for beside the scenario's file `where`, in the working directory, and in the
-    data root. A CSV file has the header `client,on,off` and one line per window, in seconds; a JSON
+    A CSV file has the header `client,on,off` and one line per window, in seconds; a JSON
     file is a list of [client, on, off]. UsageError if it cannot be read.
     """
     part = content.get("availability")
     if not isinstance(part, Mapping) or part.get("kind") != "table" or "file" not in part:
         return content
-    if "rows" in part:
-        raise UsageError(f"scenario {content.get('name', '?')}: availability has rows and a file; give one of them ({where})")
-    file = places.found(str(part["file"]), "availability.file", [Path(where).parent])
-    rest = {key: value for key, value in part.items() if key != "file"}
+    rest, file = named_file(part, "availability", "rows", where)
     return {**content, "availability": {**rest, "rows": read_windows(file, _clients(content))}}
 
 

@@ -127,7 +127,7 @@ def test_files_that_are_not_there_or_too_much(tmp_path: Path) -> None:
         UsageError, match=r"availability.file nothing.csv: not on this machine; looked for .*nothing.csv, nothing.csv, "
     ):
         load(written(tmp_path, file="nothing.csv"))
-    with pytest.raises(UsageError, match=r"has rows and a file; give one of them"):
+    with pytest.raises(UsageError, match=r"availability: give rows or a file, got both"):
         load(written(tmp_path, file="w.csv", rows=[]))
 
 

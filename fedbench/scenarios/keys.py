@@ -36,18 +36,12 @@ def annotation_at(root: type[BaseModel], path: Sequence[str]) -> object:
 def visible(root: type[BaseModel], path: Sequence[str]) -> list[str]:
     """Returns the path as the file has it, without the tags that pydantic adds for the chosen
     member of a union."""
-    model: object = root
-    shown: list[str] = []
-    for part in path:
-        if part in BRANCHES:
-            continue
-        keys = fields(model)
-        if keys and part not in keys and part in members_by_tag(model):
-            model = members_by_tag(model)[part]
-            continue
-        shown.append(part)
-        model = keys.get(part, model) if keys else model
-    return shown
+    groups = [annotation_at(root, path[:place]) for place in range(len(path))]
+    return [
+        part
+        for part, group in zip(path, groups, strict=True)
+        if part not in BRANCHES and (part in fields(group) or part not in members_by_tag(group))
+    ]
 
 
 def fields(model: object) -> dict[str, object]:

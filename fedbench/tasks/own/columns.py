@@ -6,8 +6,10 @@ together.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -37,17 +39,15 @@ class Column(Protocol):
         """Returns different values, and for every row the place of its value among them (n,)."""
 
 
-class Table(Protocol):
+class Table(ABC):
     """A file of columns."""
 
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of the columns in their order, without an index; one may stand there twice."""
+    names: Sequence[str]
+    """The names of the columns in their order, without an index; one may stand there twice."""
+    missing: Mapping[str, Key] = MappingProxyType({})
+    """By the name of a column, the label that says that there is none."""
 
-    @property
-    def missing(self) -> Mapping[str, Key]:
-        """By the name of a column, the label that says that there is none."""
-
+    @abstractmethod
     def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[Column]]:
         """Yields the columns of features and then those of keys, by these names, from the first row
         to the last, some rows at a time."""

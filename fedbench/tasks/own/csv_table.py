@@ -21,7 +21,7 @@ from pyarrow import csv
 from fedbench import plain_files
 from fedbench.errors import UsageError, shown
 from fedbench.tasks.own.arrow_columns import ArrowColumn
-from fedbench.tasks.own.columns import Codes, Column, Floats, Key, Place, Value
+from fedbench.tasks.own.columns import Codes, Column, Floats, Place, Table, Value
 from fedbench.tasks.own.limits import Limits
 from fedbench.tasks.own.tables_of_arrow import reading
 
@@ -33,13 +33,12 @@ INDEX = re.compile(r"(Unnamed: \d+)?")
 EMPTY = ("", "NA", "N/A", "nan", "NaN", "null", "None")
 
 
-class Csv:
+class Csv(Table):
     """The columns of a file. Features are read as numbers, since a column of texts takes far more
     memory; of what is no number, the column is read again to find its row."""
 
     def __init__(self, path: Path, part: str, limits: Limits) -> None:
         self.path, self.delimiter = path, "\t" if path.name.lower().endswith(".tsv") else _delimiter(path)
-        self.missing: dict[str, Key] = {}
         self.decimal = "."
         self.schema = self._schema()
         if self.delimiter == ";":

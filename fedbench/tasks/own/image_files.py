@@ -22,7 +22,7 @@ import pyarrow as pa
 from fedbench import own_files, plain_files
 from fedbench.errors import FedbenchError, UsageError, one_line, shown
 from fedbench.tasks.own.arrow_columns import ArrowColumn
-from fedbench.tasks.own.columns import Column, Key, Place
+from fedbench.tasks.own.columns import Column, Place, Table
 from fedbench.tasks.own.limits import Limits
 from fedbench.tasks.own.pictures import LARGEST_IMAGE, Pictures
 
@@ -37,14 +37,13 @@ UNPACKERS: dict[str, Callable[[IO[bytes]], lzma.LZMAFile | gzip.GzipFile]] = {
 Contents = Callable[[str], bytes]
 
 
-class Images:
+class Images(Table):
     """The images of one part of a folder or an archive."""
 
     names = (IMAGE, LABEL)
 
     def __init__(self, path: Path, part: str, limits: Limits) -> None:
         self.path, self.part, self.limits = path, part, limits
-        self.missing: dict[str, Key] = {}
 
     def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[Column]]:
         names = [*features, *keys]

@@ -16,7 +16,7 @@ import numpy as np
 
 from fedbench import own_files, plain_files
 from fedbench.errors import UsageError, shown, some
-from fedbench.tasks.own.columns import ArrayColumn, Column, Key, Place
+from fedbench.tasks.own.columns import ArrayColumn, Column, Place, Table
 from fedbench.tasks.own.limits import Limits
 
 LARGEST = 512 << 20  # bytes of a file
@@ -27,12 +27,11 @@ BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 DECODER = json.JSONDecoder()
 
 
-class Leaf:
+class Leaf(Table):
     """The users of a file, or of several files, one after the other."""
 
     def __init__(self, path: Path, part: str, limits: Limits) -> None:
         self.path, self.files = path, own_files.files_of(path, part)
-        self.missing: dict[str, Key] = {}
         first = next(iter(self._users()), None)
         if first is None:
             raise UsageError(f"task file {shown(path)}: has no users")

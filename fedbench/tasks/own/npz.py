@@ -15,7 +15,7 @@ import numpy as np
 
 from fedbench import plain_files
 from fedbench.errors import UsageError, one_line, shown
-from fedbench.tasks.own.columns import ArrayColumn, Key, Place
+from fedbench.tasks.own.columns import ArrayColumn, Place, Table
 from fedbench.tasks.own.limits import Limits
 from fedbench.types import Array
 
@@ -31,12 +31,11 @@ DAMAGED = (
 methods."""
 
 
-class Npz:
+class Npz(Table):
     """The arrays of a file."""
 
     def __init__(self, path: Path, part: str, limits: Limits) -> None:
         self.path, self.limits = path, limits
-        self.missing: dict[str, Key] = {}
         with self._packed() as packed:
             self.names = [name.removesuffix(".npy") for name in packed.namelist()]
 

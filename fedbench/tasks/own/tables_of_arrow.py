@@ -3,9 +3,9 @@ part at a time."""
 
 from __future__ import annotations
 
-import abc
 import contextlib
 import json
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from fedbench import own_files, plain_files
 from fedbench.errors import UsageError, one_line, shown, some
 from fedbench.tasks.own.arrow_columns import TEXTS, ArrowColumn, is_one_of
-from fedbench.tasks.own.columns import Key, Place
+from fedbench.tasks.own.columns import Place, Table
 from fedbench.tasks.own.limits import Limits
 from fedbench.tasks.own.pictures import Pictures
 
@@ -34,7 +34,7 @@ def reading(path: Path, what: str) -> Iterator[None]:
         raise UsageError(f"task file {shown(path)}: cannot be read as {what}: {shown(one_line(error))}") from None
 
 
-class _OfArrow(abc.ABC):
+class _OfArrow(Table):
     """What all of these have: names and types of columns, and pandas' and `datasets`' notes about
     them."""
 
@@ -44,10 +44,10 @@ class _OfArrow(abc.ABC):
         self.path, self.schema, self.limits = path, schema, limits
         index = _index_of_pandas(schema)
         self.names = [name for name in schema.names if name not in index]
-        self.missing: dict[str, Key] = dict.fromkeys(_class_labels(schema), -1)
+        self.missing = dict.fromkeys(_class_labels(schema), -1)
         self.pictures = {name: Pictures(limits) for name in schema.names}
 
-    @abc.abstractmethod
+    @abstractmethod
     def _batches_of(self, file: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yields the rows of one of the files, some at a time, with at least these columns."""
 

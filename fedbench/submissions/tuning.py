@@ -4,7 +4,7 @@ suite's rule must choose the same options from them."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from fedbench import plain_files
 from fedbench.engine.spec import RunSpec
@@ -123,8 +123,8 @@ def _row_faults(row: Row, selector: str, choice: Choice, suite: Suite, known: Ma
     except (FedbenchError, ValueError, TypeError, OverflowError) as error:
         yield Finding(TRIALS, f"{row.name} at {row.point}: nothing can be chosen from its trials ({error})")
         return
-    for key, value in found.as_dict().items():
-        said = choice.as_dict()[key]
+    for key, value in asdict(found).items():
+        said = asdict(choice)[key]
         if said != value:
             yield Finding(TUNED, f"{row.name} at {row.point}: {key}: its trials give {value!r:.80}, the file says {said!r:.80}")
             return

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -83,18 +84,15 @@ def _rows(content: bytes, design_hash: str, where: str) -> list[tuple[tuple[str,
     design = (table.schema.metadata or {}).get(DESIGN_HASH, b"unknown").decode(errors="backslashreplace")
     if design != design_hash:
         raise RecordError(f"{where}: they are of design {design:.40}, expected {design_hash}; move the file away")
-    columns = [
-        bounded_parquet.texts(table, name) if kind == bounded_parquet.TEXT else table.column(name).to_pylist()
+    columns: list[list[Any]] = [
+        bounded_parquet.texts(table, name) if kind == bounded_parquet.TEXT else list(map(_frozen, table.column(name).to_pylist()))
         for name, kind in KINDS.items()
     ]
     return [
-        (
-            (point, selector),
-            number,
-            options,
-            Outcome(run_id, seed, state, budget, tuple(targets), tuple(reached), accuracy, result),
-        )
-        for point, selector, number, options, run_id, seed, state, budget, targets, reached, accuracy, result in zip(
-            *columns, strict=True
-        )
+        ((point, selector), number, options, Outcome(*run))
+        for point, selector, number, options, *run in zip(*columns, strict=True)
     ]
+
+
+def _frozen(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
@@ -59,7 +60,7 @@ def as_yaml(frozen: Tuned) -> str:
     lines.append("points:" if frozen.points else "points: {}")
     for point, choices in frozen.points.items():
         lines.append(f"  {json.dumps(point)}:")
-        lines += [f"    {json.dumps(name)}: {json.dumps(choices[name].as_dict())}" for name in sorted(choices)]
+        lines += [f"    {json.dumps(name)}: {json.dumps(asdict(choices[name]))}" for name in sorted(choices)]
     return "\n".join(lines) + "\n"
 
 

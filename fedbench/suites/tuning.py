@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -165,9 +165,6 @@ class Choice:
         Literal["restricted_mean_seconds", "validation_accuracy"], Annotated[list[Metric], Field(min_length=5, max_length=5)]
     ]
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-
-    def as_dict(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def choose(options: Mapping[int, Mapping[str, float]], found: Mapping[int, Sequence[Outcome]]) -> Choice:

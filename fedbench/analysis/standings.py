@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 
 from fedbench.analysis.holm import Holm, holm
-from fedbench.analysis.statistics import LEVEL, Count, Estimate, p_value, paired_difference, t_factor
+from fedbench.analysis.statistics import LEVEL, Estimate, p_value, paired_difference, t_factor
+from fedbench.results.sections import Count
 
 ALPHA = 1 - LEVEL
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field
+
+from fedbench.results.sections import Count
 
 LEVEL = 0.95
-Count = Annotated[int, Field(ge=0, lt=2**63)]
 LEAST_SEEDS = 3
 """With fewer seeds nothing is told apart: how much they scatter is hardly known."""
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from fedbench import plain_files
 from fedbench.engine.evaluate import GridEvaluator
@@ -27,7 +27,7 @@ from fedbench.engine.execute import Execution
 from fedbench.errors import RecordError
 from fedbench.kernels import TeacherMean
 from fedbench.refusals import first_problem
-from fedbench.results.sections import METRICS
+from fedbench.results.sections import METRICS, Amount, Count, Section, Word
 from fedbench.results.store import write_atomically
 from fedbench.tables import ClientTable
 from fedbench.types import Array, Message, State, Vector
@@ -38,17 +38,10 @@ LARGEST = 64 << 30  # bytes
 TABLES: dict[str, type[ClientTable | TeacherMean]] = {"table": ClientTable, "teacher": TeacherMean}
 Arrays = list[Array]
 
-Count = Annotated[int, Field(ge=0, lt=2**63)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Name = Annotated[str, Field(max_length=200)]
 Node = Annotated[dict[Literal["array", "table", "teacher", "list", "value"], object], Field(min_length=1, max_length=1)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-
-class _Array(_Part):
+class _Array(Section):
     dtype: Literal["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
     shape: Annotated[list[Count], Field(max_length=8)]
 
@@ -57,21 +50,21 @@ class _Array(_Part):
         return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
-class _Message(_Part):
+class _Message(Section):
     buffers: Node
-    named: dict[Name, Node]
+    named: dict[Word, Node]
 
 
-class _Tree(_Part):
-    run_id: Name
-    trainer: Name
+class _Tree(Section):
+    run_id: Word
+    trainer: Word
     version: Count
     trained_steps: Count
     server_seconds: Amount
     selections: list[list[Annotated[int, Field(ge=0, lt=2**31)]]]
-    rows: list[dict[Name, float]]
+    rows: list[dict[Word, float]]
     buffers: Node
-    state: dict[Name, Node]
+    state: dict[Word, Node]
     messages: dict[Annotated[str, Field(pattern=r"^\d{1,18}$")], _Message]
     arrays: list[_Array]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fedbench.analysis.statistics import Count
+from fedbench.results.sections import Count
 
 
 @dataclass(frozen=True)

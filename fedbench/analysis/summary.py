@@ -136,7 +136,7 @@ def _compare(rows: Sequence[Row], axis: Axis) -> tuple[tuple[Row, ...], Horizon]
         replace(
             one,
             measures={AT_HORIZON: estimate(read[one.selector].values()), **one.measures},
-            accuracy=accuracy.get(one.selector, _without(one)),
+            accuracy=accuracy.get(one.selector, Comparison("reference") if one.is_reference else UNKNOWN),
         )
         for one in rows
     ), where
@@ -148,8 +148,3 @@ def _lacks(runs: Sequence[Record]) -> str:
         return "a seed has no evaluation"
     absent = [axis for axis in BOARD_AXES if any(AXES[axis].column not in run.curves for run in runs)]
     return f"its records do not have {', '.join(absent)}" if absent else ""
-
-
-def _without(row: Row) -> Comparison:
-    """Returns the comparison of a row that was not compared."""
-    return Comparison("reference") if row.is_reference else UNKNOWN

@@ -162,10 +162,8 @@ class GridEvaluator:
     def columns(self) -> dict[str, Array]:
         """Returns the rows as columns: seconds float64, version int64, metrics float32 (NaN where a
         task has no such metric)."""
-        columns: dict[str, Array] = {
+        return {
             "seconds": np.array([row["seconds"] for row in self.rows], np.float64),
             "version": np.array([row["version"] for row in self.rows], np.int64),
+            **{name: np.array([row.get(name, np.nan) for row in self.rows], np.float32) for name in METRICS},
         }
-        for name in METRICS:
-            columns[name] = np.array([row.get(name, np.nan) for row in self.rows], np.float32)
-        return columns

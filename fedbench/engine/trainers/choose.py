@@ -52,12 +52,6 @@ def require_device(device: str) -> None:
         require(device)
 
 
-def require_trainer(choice: Choice) -> None:
-    """Raises UsageError, with what to install, if this machine does not have the trainer."""
-    if choice.name == "torch":
-        extras.require("torch", f"trainer torch ({choice.reason})", "torch")
-
-
 def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str = CPU) -> Choice:
     """Returns the trainer for a task and an algorithm.
 
@@ -120,7 +114,8 @@ def _against_native(task: Outline, algorithm: Algorithm) -> str:
 def make_trainer(choice: Choice, workload: Workload, *, workers: int, isa: str = "") -> ScoringBackend:
     """Returns the chosen trainer. Torch ignores `isa`, and a device ignores `workers`. UsageError
     if this machine does not have it."""
-    require_trainer(choice)
+    if choice.name == "torch":
+        extras.require("torch", f"trainer torch ({choice.reason})", "torch")
     if choice.name == "native":
         from fedbench.engine.trainers.native import NativeTrainer
 

@@ -20,7 +20,8 @@ CONTEXT = "profiles-context"
 
 def pictures(profiles: Profiles, kind: Kind, labels: Sequence[str]) -> list[tuple[str, Markup, str]]:
     """Returns each of the labels that has a profile, with its picture and what it shows in words;
-    none if there are no reference times. The first picture defines the grey lines of all, which the others show too."""
+    none if there are no reference times. The first picture defines the grey lines of all, which the
+    others show too."""
     factors, shares = profiles.factors, profiles.shares[kind]
     known = [label for label in labels if label in shares]
     if not factors or not known:

@@ -140,6 +140,10 @@ def test_what_is_wrong_is_said(tmp_path: Path, changes: dict[str, Any], message:
     assert message in str(error.value)
 
 
+def test_hyphens_and_underscores_in_a_name_are_alike() -> None:
+    assert load("axes_cnn").name == load("axes-cnn").name == "axes-cnn"
+
+
 def test_unknown_names() -> None:
     with pytest.raises(UsageError, match="unknown suite 'axis'; did you mean 'axes'"):
         load("axis")

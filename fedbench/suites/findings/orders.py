@@ -62,10 +62,12 @@ def in_group(one: Results, other: Results, kind: str, point: str) -> Interval | 
 
 def by_version_1(one: Results, other: Results, point: str) -> Interval | None:
     """Returns `overall` by version 1 of the rules: first touch, and the arithmetic mean over all
-    targets."""
+    targets, where a miss counts with the budget."""
     rows = shared(one, other, point)
-    touched = {"first": costs(_rows(one, point), rule="touch"), "second": costs(_rows(other, point), rule="touch")}
-    strata = {name: found.among(rows).spent.mean(axis=2) for name, found in touched.items()}
+    strata = {}
+    for name, results in (("first", one), ("second", other)):
+        touched, budget = costs(_rows(results, point), rule="touch").among(rows), results.tuned[point].budget
+        strata[name] = np.where(touched.missed, budget, touched.spent).mean(axis=2)
     return bootstrap.estimate(strata, _tau) if len(rows) >= LEAST else None
 
 

@@ -38,3 +38,19 @@ def test_tau_is_scipys() -> None:
     expected = [kendalltau(one, other).statistic for one, other in zip(means["first"], means["second"], strict=True)]
     assert _tau(means) == pytest.approx(expected)
     assert _tau({"first": np.ones((2, 3)), "second": np.ones((2, 3))}).tolist() == [0, 0], "rows alike have no order"
+
+
+def test_by_version_1_a_miss_counts_with_the_budget() -> None:
+    """Wherever its last evaluation was: `fedbuff`, which is last seen at 10 s, comes after all."""
+    tuned = {"calm": {"fedavg": 12, "fedbuff": None, "fedprox": 14}}
+    one, other = results(tuned, {}), results(tuned, {})
+    for seats in (one.seats, other.seats):
+        rows = seats["calm"]
+        (row,) = (name for name in rows if name.startswith("fedbuff"))
+        rows[row] = [
+            run.model_copy(update={"curves": {name: column[:3] for name, column in run.curves.items()}}) for run in rows[row]
+        ]
+    assert by_version_1(one, other, "calm") == (1, 1, 1)
+    (row,) = (name for name in one.seats["calm"] if name.startswith("fedbuff"))
+    one.seats["calm"][row] = results(tuned, {}).seats["calm"][row]
+    assert by_version_1(one, other, "calm") == (1, 1, 1), "as if both were watched to the end"

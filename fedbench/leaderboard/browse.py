@@ -15,7 +15,7 @@ from fedbench.documents.board import Standing
 from fedbench.documents.section import Row, Section
 from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.cells import Cell, Seen
+from fedbench.leaderboard.cells import Cell, seen_at
 from fedbench.leaderboard.columns import DECLARED, of_table, shortened
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import bars
@@ -83,9 +83,10 @@ def _of_document(site: Site, document: Document) -> Iterator[Flat]:
     for point in document.points:
         for kind in document.kinds:
             board, order = document.board(kind, point.name), document.systems(kind)
+            known = seen_at(document, kind, point.name)
             ordered = _ordered(board, document.rows(kind, point.name), order)
             for i, row in enumerate(ordered):
-                seen = Seen(document, point.name, kind, row, board.get(row.label), document.sections[kind][point.name])
+                seen = known[row.label]
                 yield {
                     "id": "/".join((document.name, point.name, row.label, kind)),
                     "page": site.places.record(document.name, point.name, row.label, kind),

@@ -28,6 +28,14 @@ class Seen:
         return next(one for one in self.document.algorithms if one.label == self.row.label)
 
 
+def seen_at(document: Document, kind: Kind, point: str) -> dict[str, Seen]:
+    """Returns the rows of a kind at a point by label, as columns see them; none if the kind lacks
+    the point."""
+    board, section = document.board(kind, point), document.sections[kind].get(point)
+    rows = section.rows if section else ()
+    return {row.label: Seen(document, point, kind, row, board.get(row.label), section) for row in rows if section}
+
+
 @dataclass(frozen=True)
 class Cell:
     """What a row says in a column.

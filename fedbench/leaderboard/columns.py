@@ -16,7 +16,7 @@ from fedbench.documents.parts import Spent
 from fedbench.documents.section import Section
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.cells import Cell, Column, Say, Seen, Write
-from fedbench.written import Ratio, number, percent, size
+from fedbench.written import number, percent, size
 
 NO_SYSTEM = "not compared"
 """What stands for the system of references, and of rows that are on no board."""
@@ -61,10 +61,6 @@ def traffic(means: Mapping[str, float | None]) -> float | None:
     return None if up is None or down is None else up + down
 
 
-def numbers(ratio: Ratio) -> list[float | None]:
-    return [shortened(value) for value in ratio.numbers or ()]
-
-
 def shortened(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")
 
@@ -81,7 +77,9 @@ def _cost(seen: Seen) -> Cell:
 
 def _regret(standing: Standing) -> Cell:
     ratio = standing.ratio
-    return Cell(written.NONE) if ratio is None else Cell(" ".join(ratio.parts).strip(), value=numbers(ratio))
+    return (
+        Cell(written.NONE) if ratio is None else Cell(" ".join(ratio.parts).strip(), value=[*map(shortened, ratio.numbers or ())])
+    )
 
 
 def _in_set(standing: Standing) -> Cell:

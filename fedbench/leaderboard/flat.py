@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from fedbench.documents.board import Standing
-from fedbench.documents.parts import Kind
-from fedbench.documents.section import Row
 from fedbench.documents.suite import Document
-from fedbench.leaderboard.cells import Seen
+from fedbench.leaderboard.cells import Seen, seen_at
 from fedbench.leaderboard.columns import DECLARED
 
 Flat = dict[str, object]
@@ -21,9 +19,7 @@ Flat = dict[str, object]
 def flat_rows(data: Document) -> list[Flat]:
     """Returns one flat row for each point, kind and algorithm, with the columns of the CSV. Unknown
     values are None."""
-    return [
-        _flat(data, point.name, kind, row) for point in data.points for kind in data.kinds for row in data.rows(kind, point.name)
-    ]
+    return [_flat(seen) for point in data.points for kind in data.kinds for seen in seen_at(data, kind, point.name).values()]
 
 
 def as_csv(data: Document) -> str:
@@ -38,18 +34,18 @@ def as_csv(data: Document) -> str:
     return text.getvalue()
 
 
-def _flat(data: Document, point: str, kind: Kind, row: Row) -> Flat:
-    axis, scenario = data.axis.name, data.sections[kind][point]
+def _flat(seen: Seen) -> Flat:
+    row, scenario, axis = seen.row, seen.section, seen.document.axis.name
     flat: Flat = {
-        "note": data.note,
-        "point": point,
+        "note": seen.document.note,
+        "point": seen.point,
         "scenario": scenario.name,
         "settings": " ".join(scenario.settings),
         "scenario_hash": scenario.hash,
         "task": scenario.task,
         "model": scenario.model,
         "algorithm": row.label,
-        "kind": kind,
+        "kind": seen.kind,
         "selector": row.selector,
         "options": json.dumps(row.algorithm.options, sort_keys=True),
         "validity": row.validity,
@@ -57,7 +53,7 @@ def _flat(data: Document, point: str, kind: Kind, row: Row) -> Flat:
         "seeds": " ".join(map(str, row.seeds)),
         "outcomes": _counts(row.outcomes),
         "ended_by": _counts(row.ended_by),
-        **_standing(data.board(kind, point).get(row.label)),
+        **_standing(seen.standing),
         "off_board": row.off_board,
         "axis": axis,
         "horizon": scenario.horizon.at,
@@ -71,7 +67,6 @@ def _flat(data: Document, point: str, kind: Kind, row: Row) -> Flat:
         stem = f"{axis}_to_{one.metric}_{one.target}"
         flat |= {f"{stem}_{name}": getattr(one, name) for name in ("median", "hits", "total", "beyond", "lower_bound")}
         flat[f"{stem}_restricted_mean"] = one.restricted_mean.mean
-    seen = Seen(data, point, kind, row, data.board(kind, point).get(row.label), scenario)
     more = {column.name: column.cell(seen).worth for column in DECLARED if not column.csv}
     return flat | {"command": row.command, "command_needs": row.command_needs} | more
 

@@ -22,23 +22,28 @@ from fedbench.leaderboard.pictures.histogram import histogram
 from fedbench.leaderboard.pictures.timeline import timeline
 from fedbench.results.sections import Outcome
 
+
+def _mean(write: Callable[[float | None], str]) -> Callable[[Estimate], str]:
+    return lambda value: write(value.mean)
+
+
 MEASURES: Mapping[str, tuple[str, Callable[[Estimate], str]]] = {
     "test_accuracy": ("Test accuracy at the end", formats.interval),
     "test_accuracy_last_10": ("Mean of the last ten evaluations", formats.interval),
     "client_accuracy_worst_decile": ("Worst tenth of the clients", formats.interval),
-    "updates": ("Server updates", lambda value: written.number(value.mean)),
-    "gradient_evaluations": ("Mini-batch gradients", lambda value: written.number(value.mean)),
-    "server_forward_examples": ("Forward passes of examples at the server", lambda value: written.number(value.mean)),
-    "server_gradient_examples": ("Gradients of examples at the server", lambda value: written.number(value.mean)),
-    "public_logits_vectors": ("Public logits at the server, in models", lambda value: written.number(value.mean)),
-    "trained_steps": ("Local steps trained", lambda value: written.number(value.mean)),
-    "bytes_up": ("Sent by clients", lambda value: written.size(value.mean)),
-    "bytes_down": ("Sent to clients", lambda value: written.size(value.mean)),
-    "busy_fraction": ("Clients busy", lambda value: written.percent(value.mean)),
-    "staleness_mean": ("Mean staleness", lambda value: written.number(value.mean)),
-    "participation_gini": ("Gini index of participation", lambda value: written.number(value.mean)),
-    "lost_share": ("Jobs lost or late", lambda value: written.percent(value.mean)),
-    "wasted_share": ("Local steps in vain", lambda value: written.percent(value.mean)),
+    "updates": ("Server updates", _mean(written.number)),
+    "gradient_evaluations": ("Mini-batch gradients", _mean(written.number)),
+    "server_forward_examples": ("Forward passes of examples at the server", _mean(written.number)),
+    "server_gradient_examples": ("Gradients of examples at the server", _mean(written.number)),
+    "public_logits_vectors": ("Public logits at the server, in models", _mean(written.number)),
+    "trained_steps": ("Local steps trained", _mean(written.number)),
+    "bytes_up": ("Sent by clients", _mean(written.size)),
+    "bytes_down": ("Sent to clients", _mean(written.size)),
+    "busy_fraction": ("Clients busy", _mean(written.percent)),
+    "staleness_mean": ("Mean staleness", _mean(written.number)),
+    "participation_gini": ("Gini index of participation", _mean(written.number)),
+    "lost_share": ("Jobs lost or late", _mean(written.percent)),
+    "wasted_share": ("Local steps in vain", _mean(written.percent)),
 }
 """The measures that the page shows, with their titles and how they are written."""
 MADE: Mapping[str, Callable[[Outcome, Provenance], str]] = {

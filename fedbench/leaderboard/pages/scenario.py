@@ -16,7 +16,7 @@ from fedbench.documents.parts import Kind
 from fedbench.documents.section import Row, Section
 from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.cells import Seen
+from fedbench.leaderboard.cells import seen_at
 from fedbench.leaderboard.columns import of_page
 from fedbench.leaderboard.pages.frame import Site, View, inline
 from fedbench.leaderboard.pictures import chart
@@ -101,7 +101,7 @@ def _part(
     scenario, axis = document.sections[kind][point], document.axis
     board = document.board(kind, point)
     shown = list(of_page(scenario, axis, has_board=bool(board)))
-    seen = {row.label: Seen(document, point, kind, row, board.get(row.label), scenario) for row in rows}
+    seen = seen_at(document, kind, point)
     order = {label: place for place, label in enumerate(board)}
     by_cost = sorted(rows, key=lambda row: order.get(row.label, len(order)) if board else 0)
     figures = [

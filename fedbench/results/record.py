@@ -101,6 +101,8 @@ class Record(Section):
         """Returns what ran and how it ended, rather than all fields."""
         return f"Record({self.scenario}, {self.selector}, seed {self.seed}, {self.state})"
 
+    __str__ = __repr__
+
     @property
     def scenario(self) -> str:
         return self.spec.scenario.name

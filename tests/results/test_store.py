@@ -156,6 +156,11 @@ def test_atomic_replacement_keeps_the_old_content_until_the_end(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_a_record_is_shown_as_what_ran(record: Make) -> None:
+    one = record("fedbuff", 3)
+    assert f"{one}" == str(one) == repr(one) == "Record(slow_tail, fedbuff, seed 3, finished)"
+
+
 def test_first_at_least_is_a_grid_value() -> None:
     seconds, values = np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.8, 0.7])
     assert first_at_least(seconds, values, 0.8) == 1.0

@@ -357,6 +357,25 @@ class Algorithm:
         """
         return Reply(**{self.sends: getattr(work, self.sends)})
 
+    def evaluated(self, state: State) -> Vector:
+        """Returns the model that is judged. It is a pure function.
+
+        Curves and final metrics are those of this model, and a record's digest is its. Training
+        goes on from `state.x`. A model's buffers, such as BatchNorm's, are those of `state.x`.
+
+        Parameters
+        ----------
+        state : State
+            The server's state.
+
+        Returns
+        -------
+        array (d,)
+            The model, in the dtype of `state.x`.
+        """
+        x: Vector = state.x
+        return x
+
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         """Makes a server update by the paper's equation.
 

@@ -122,7 +122,7 @@ class GridEvaluator:
     def _await(self, execution: Execution, version: int) -> None:
         """Keeps the current model, of this version, until it is evaluated."""
         if version not in self._known and version not in self._waiting:
-            self._waiting[version] = Snapshot(execution.state.x.copy(), execution.buffers.copy())
+            self._waiting[version] = execution.judged()
 
     def _evaluate_waiting(self) -> None:
         """Evaluates the models that wait, and completes the rows."""

@@ -217,7 +217,7 @@ class Run:
                 digests=Digests(
                     inputs=setup.inputs_digest(),
                     plan=ledger.digest.hex(),
-                    model=Digest().add(execution.state.x, execution.buffers).hex(),
+                    model=Digest().add(*execution.judged()).hex(),
                     selections=Digest().add(*(np.array(one, np.int64) for one in execution.selections)).hex(),
                 ),
                 curves=curves,
@@ -266,7 +266,7 @@ class Run:
         names = (*METRICS, "client_accuracy_mean", "client_accuracy_worst_decile")
         found: dict[str, float | None] = dict.fromkeys(names)
         if outcome.state != "diverged":
-            accuracy = np.sort(self.evaluator.per_client(execution.state.x, execution.buffers))
+            accuracy = np.sort(self.evaluator.per_client(*execution.judged()))
             worst = accuracy[: max(1, len(accuracy) // 10)]
             metrics = self.grid.metrics_of(execution, execution.version) | {
                 "client_accuracy_mean": float(accuracy.mean()),

@@ -73,6 +73,13 @@ class Info:
             return np.ones(self.clients)
         return self._step_seconds() if callable(self._step_seconds) else self._step_seconds
 
+    @property
+    def fastest_steps(self) -> int:
+        """The local steps of a job of the client with the fastest steps, the first of equal
+        ones."""
+        fastest = int(np.argmin(self.step_seconds))
+        return max(1, round(float(self.job_seconds[fastest] / self.step_seconds[fastest])))
+
     @functools.cached_property
     def job_seconds(self) -> Weights:
         """The mean virtual seconds of a job's local steps for every client, float64 (N,)."""

@@ -41,6 +41,8 @@ DEPARTURES: dict[tuple[str, str], tuple[Any, str]] = {
         1,
         "Iakovidou and Kim 2024 ask how often the server should update; at every arrival is the plain rule",
     ),
+    ("delayed_nesterov", "buffer_size"): (None, "Liu et al. 2024 move the momentum after as many arrivals as there are workers"),
+    ("fedqs", "restart"): ("self", "its clients work on: who has sent a result starts again"),
     ("fedawe", "sampling"): (
         "all",
         "Xiang et al. 2024 have rounds of whoever is there, and a factor for the rounds that a client missed",
@@ -66,6 +68,11 @@ DISPATCH: dict[str, tuple[Any, str]] = {
     "asysg": (Stream(concurrency=N, buffer_size=10, restart="self", steps=1), "a client pulls again as soon as it has pushed"),
     "centralised": (Rounds(select="all"), "there is one worker only"),
     "defedavg_niid": (Mailbox(cohort_size=10), "draws are with replacement, which the proof of its Algorithm 1 needs"),
+    "delayed_nesterov": (
+        Stream(concurrency=N, restart="self"),
+        "every arrival moves the model; a worker goes on with the newest one",
+    ),
+    "fedqs": (Stream(concurrency=N, buffer_size=10, restart="self"), "see above"),
     "fedasync": (Stream(concurrency=N), "every arrival is mixed in by itself"),
     "fedawe": (Rounds(select="all", cohort_size=10), "see above"),
     "fedlin": (Rounds(select="all", prelude="every_round", everybody=True), "G is the gradient of the whole objective"),
@@ -76,6 +83,7 @@ DISPATCH: dict[str, tuple[Any, str]] = {
     ),
     "mifa": (Rounds(select="all", cohort_size=10), "see above"),
     "msync": (Rounds(select="all"), "see above"),
+    "rescaled_asgd": (Stream(concurrency=N, restart="self"), "asynchronous SGD: all work, and every arrival is an update"),
     "rennala": (Stream(concurrency=N, buffer_size=10, restart="self", max_staleness=0), "as malenia"),
     "ringmaster": (Stream(concurrency=N, restart="self", max_staleness=N - 1), "what is staler than R - 1 is refused"),
     "ringleader": (Turns(), "a round is made of every client's turn"),
@@ -95,6 +103,7 @@ RATES: dict[tuple[str, str], tuple[Any, str]] = {
     ("asysg", "server_lr"): (0.1, "a rate of gradients, not of progress; Wang et al. 2024 (DeFedAvg), Table 2, for every n"),
     ("defedavg_iid", "server_lr"): (0.1, "its paper's Table 2 has 0.1 in 7 of 10 cells, and 1 in those with n = 80"),
     ("defedavg_niid", "server_lr"): (0.1, "its paper's Table 2 has 0.1 in every cell that can be read"),
+    ("delayed_nesterov", "server_lr"): (0.7, "Liu et al. 2024, as public implementations have it"),
     ("favano", "local_lr"): (0.1, "a poll moves the model by about one average gradient; Wang et al. 2024 (DeFedAvg), Table 2"),
     ("fadas", "server_lr"): (None, "a step of AMSGrad, scaled: see SCALED"),
     ("fedac", "server_lr"): (None, "a step of Adam, scaled: see SCALED"),
@@ -103,7 +112,10 @@ RATES: dict[tuple[str, str], tuple[Any, str]] = {
         "ours, and not scaled: Reddi et al. 2021 tune it for every task, no rate is of one model, and eps = 1e-3 bounds the step where "
         "progress is small",
     ),
+    ("fedadagrad", "server_lr"): (0.01, "as fedadam"),
+    ("fedyogi", "server_lr"): (0.01, "as fedadam"),
     ("generalized_async", "server_lr"): (None, "1/C: a task counts once in C updates"),
+    ("rescaled_asgd", "server_lr"): (None, "1/N: every client counts once in N updates"),
     ("ringleader", "server_lr"): (None, "1/N: a mean counts in up to N updates"),
     ("ringmaster", "server_lr"): (None, "1/R: an arrival may be R updates old"),
 }

@@ -192,6 +192,9 @@ class Served:
             self._state.memory.writeable = True
         return self._state.x
 
+    def evaluated(self) -> Vector:
+        return self._algorithm.evaluated(self._state)
+
     def entry_weights(self, columns: dict[str, Array], version: int, sent: dict[str, Array]) -> Weights:
         return self._algorithm.entry_weights(self._batch(columns, version, sent), self._info(self._clients))
 

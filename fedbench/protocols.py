@@ -472,10 +472,10 @@ class Algorithm:
 
         They are among momentum, adamw and l1_squared. Weight decay, an l2 prox, a correction and an
         anchor belong to plain SGD here. They follow from the options that are named as in
-        LocalRule.
+        LocalRule, and from `client_momentum`, the momentum of some of the clients.
         """
         named = {self.optimizer, getattr(self, "prox_form", "l2")} - {"sgd", "l2"}
-        return frozenset(named | ({"momentum"} if self.momentum else set()))
+        return frozenset(named | ({"momentum"} if self.momentum or getattr(self, "client_momentum", 0) else set()))
 
     def rule(self, start: Vector, **changes: Any) -> LocalRule:
         """Returns a LocalRule with this algorithm's rate, decay, momentum and optimizer.

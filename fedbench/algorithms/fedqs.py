@@ -60,10 +60,6 @@ class FedQS(Buffered):
     client_momentum: BelowOne = option(0.0, "Momentum of a client that is told to use it.", "the authors' code")
     slow_unlike: Literal["feedback", "momentum"] = option("feedback", "What slow, unlike clients do.", "ours: one for all")
 
-    @property
-    def rule_terms(self) -> frozenset[str]:
-        return super().rule_terms | ({"momentum"} if self.client_momentum else set())
-
     def traffic(self, info: Info) -> Traffic:
         return Traffic(down=2, up=1, exchanges=1)
 
@@ -77,13 +73,13 @@ class FedQS(Buffered):
         return State(x=x0, x_prev=x0, theta_i=np.zeros(N), theta_bar=0.0, c=np.zeros(N, np.int64), memory=ClientTable(N, row))
 
     def broadcast(self, state: State, tools: Tools) -> Message:
-        return Message(x=state.x, x_prev=state.x_prev, theta_bar=state.theta_bar, c=state.c)
+        return Message(x=state.x, x_prev=state.x_prev, theta_bar=state.theta_bar, c=state.c.tolist())
 
     def role(self, message: Message, client: int, memory: Vector) -> tuple[float, float, float, bool]:
         """Returns what a client finds when its job starts: its angle in degrees, its rate, its
         momentum, and whether it asks for feedback."""
         theta, rate = k.direction_angle(message.x, message.x_prev, memory[:-1], smallest=1e-3), self.local_lr + float(memory[-1])
-        c, c_i, active = (int(count) for count in (message.c.sum(), message.c[client], (message.c > 0).sum()))
+        c, c_i, active = sum(message.c), message.c[client], sum(count > 0 for count in message.c)
         if not (theta > 0 and message.theta_bar > 0 and c_i > 0):
             return theta, rate, self.momentum, False
         unlike, fast = theta > message.theta_bar, c_i * active > c
@@ -110,7 +106,7 @@ class FedQS(Buffered):
         state.theta_bar = float(state.theta_i.sum() / max(1, np.count_nonzero(state.theta_i)))
         turned = np.minimum(state.theta_i[i] / (state.theta_bar or 1.0), 2)
         raised = (np.e / 2) ** (self.share - state.c[i] / state.c.sum()) * (1 + turned**2)
-        w = k.weights("examples", batch, tools.info) * np.where(batch.feedback, raised, 1.0)
+        w = k.weights("examples", batch, tools.info) * np.where(batch.feedback > 0, raised, 1.0)
         mean = k.weighted_sum(w / w.sum(), batch.result)
         state.x, state.x_prev = x + self.server_lr * mean if self.form == "gradient" else mean, x
 

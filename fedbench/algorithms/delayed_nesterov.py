@@ -12,6 +12,8 @@ from fedbench.errors import UsageError
 from fedbench.protocols import Algorithm, BelowOne, Count, Fraction, Positive, Tools, option
 from fedbench.types import Batch, Info, ServerMemory, State, Stream, Vector
 
+CODE = "public implementations"
+
 
 @dataclass(frozen=True, kw_only=True)
 class DelayedNesterov(Algorithm):
@@ -27,7 +29,8 @@ class DelayedNesterov(Algorithm):
     that is r times as slow does 1/r of them, rounded down, so that all take about the same time.
 
     Source: Liu et al. 2024, Alg. 3, after two public implementations that cite it, which agree for
-    spread = 0; their optimiser of local steps is AdamW (`optimizer`).
+    spread = 0; the algorithm's box was not read. Its optimiser of local steps is AdamW
+    (`optimizer`).
     """
 
     name = "delayed_nesterov"
@@ -37,11 +40,9 @@ class DelayedNesterov(Algorithm):
     buffer_size: Count | None = option(
         None, "After how many arrivals the momentum moves (M); none: the number of clients.", "the paper: the number of workers"
     )
-    server_momentum: BelowOne = option(0.9, "Decay of the server's momentum (beta).", "the paper")
-    server_lr: Positive = option(0.7, "The server's learning rate.", "the paper")
-    spread: Fraction = option(
-        0.0, "The share c of the momentum that every arrival but the M-th adds, at most 1 / M.", "the paper"
-    )
+    server_momentum: BelowOne = option(0.9, "Decay of the server's momentum (beta).", CODE)
+    server_lr: Positive = option(0.7, "The server's learning rate.", CODE)
+    spread: Fraction = option(0.0, "The share c of the momentum that every arrival but the M-th adds, at most 1 / M.", CODE)
     steps_by_speed: bool = option(False, "Whether slower clients do fewer local steps (the paper's dynamic local updates).")
 
     def dispatch(self, info: Info) -> Stream:

@@ -23,15 +23,16 @@ class FedAvgM(RepeatingCohort):
     The sum is not damped: while D stays the same, the model moves by up to server_lr D / (1 - beta)
     a round.
 
-    Source: Hsu et al. 2019. The form of Nesterov is the usual one of deep-learning libraries.
+    Source: Hsu et al. 2019, after descriptions that agree; the paper was not read. The form of
+    Nesterov is the usual one of deep-learning libraries, not the paper's.
     """
 
     name = "fedavgm"
     full_name = "FedAvgM"
-    source = cited(hsu2019="sec. 4.3")
+    source = cited(hsu2019="after descriptions that agree")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    server_momentum: BelowOne = option(0.9, "Decay of the server's momentum (beta).", "the paper's usual value")
+    server_momentum: BelowOne = option(0.9, "Decay of the server's momentum (beta).", "as published implementations have it")
     nesterov: bool = option(False, "Whether the step looks ahead: D + beta v in the place of v.")
     weights: Literal["uniform", "examples"] = option(
         "uniform", "The weights a_i of a round: 1/|S| (uniform), or n_i / sum_S n_j (examples, as the paper has)."

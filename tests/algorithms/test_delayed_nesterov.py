@@ -98,8 +98,8 @@ def test_every_arrival_is_an_update() -> None:
 
 
 def test_slower_clients_do_fewer_steps() -> None:
-    """The fastest has 12 steps a job; 2, 2.5 and 20 times as slow: 6, 4 (of 4.8) and 1 (of 0.6). How
-    many the others have does not matter."""
+    """The fastest has 12 steps a job; 2, 2.5 and 20 times as slow: 6, 4 (of 4.8) and 1 (of 0.6).
+    How many the others have does not matter."""
     info = Info(4, np.ones(4), step_seconds=np.array([1.0, 0.5, 1.25, 10.0]), job_seconds=np.array([9.0, 6.0, 1.25, 10.0]))
     assert DelayedNesterov(steps_by_speed=True).dispatch(info).steps == pytest.approx([6, 12, 4, 1])
     assert DelayedNesterov().dispatch(info).steps is None

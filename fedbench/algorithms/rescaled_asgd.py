@@ -41,6 +41,7 @@ class RescaledASGD(Algorithm):
     )
 
     def dispatch(self, info: Info) -> Stream:
+        info.check_seconds()
         return Stream(concurrency=info.clients, buffer_size=1, restart="self")
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:

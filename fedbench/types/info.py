@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fedbench.errors import UsageError
 from fedbench.types.arrays import Weights
 
 
@@ -77,6 +78,7 @@ class Info:
     def fastest_steps(self) -> int:
         """The local steps of a job of the client with the fastest steps, the first of equal
         ones."""
+        self.check_seconds()
         fastest = int(np.argmin(self.step_seconds))
         return max(1, round(float(self.job_seconds[fastest] / self.step_seconds[fastest])))
 
@@ -86,3 +88,19 @@ class Info:
         if self._job_seconds is None:
             return self.step_seconds
         return self._job_seconds() if callable(self._job_seconds) else self._job_seconds
+
+    def check_seconds(self) -> None:
+        """Checks that every client has a speed, for an algorithm that divides by its seconds.
+
+        Raises
+        ------
+        UsageError
+            The mean seconds of a client's job are 0, or infinite: they have no mean.
+        """
+        missing = ~(np.isfinite(self.job_seconds) & (self.job_seconds > 0))
+        if missing.any():
+            client = int(np.argmax(missing))
+            raise UsageError(
+                "the algorithm goes by the speeds of the clients, so the computing time of a job must have a mean > 0, "
+                f"got {self.job_seconds[client]:g} s of client {client} (compute of the scenario)"
+            )

@@ -178,8 +178,10 @@ def steps_by_speed(step_seconds: Weights, steps: int) -> Integers:
 
     Raises
     ------
+    TypeError
+        `step_seconds` has a wrong dtype, shape or layout, or `steps` is no whole number.
     ValueError
-        A time is not finite or not > 0, or `steps` is less than 1.
+        A time is not finite or not > 0, there is none, or `steps` is less than 1.
 
     Examples
     --------
@@ -189,7 +191,8 @@ def steps_by_speed(step_seconds: Weights, steps: int) -> Integers:
     array([ 8,  4, 16])
     """
     checks.whole("steps", steps, 1, (1 << 31) - 1)
-    if not (np.isfinite(step_seconds) & (step_seconds > 0)).all():
+    checks.array("step_seconds", step_seconds, "(N,)", (np.dtype(np.float64),))
+    if not (len(step_seconds) and (np.isfinite(step_seconds) & (step_seconds > 0)).all()):
         raise ValueError(f"step_seconds: expected finite values > 0, got {step_seconds.tolist()[:10]}")
     found = np.floor(steps * (step_seconds.min() / step_seconds) + 1e-9)
     return np.asarray(np.maximum(1, found), np.int64)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from fedbench import kernels
 from fedbench.errors import UsageError
@@ -118,6 +120,45 @@ def test_staleness_weights_are_1_when_fresh_and_never_grow(rule: Any) -> None:
     assert s[0] == 1
     assert (np.diff(s) <= 0).all()
     assert (s > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "steps", "expected"),
+    [
+        ([1, 2, 0.5], 16, [8, 4, 16]),
+        ([1, 1.5, 3, 11], 10, [10, 6, 3, 1]),  # of 6.67, 3.33 and 0.91
+        ([3, 3, 3], 7, [7, 7, 7]),
+        ([0.3, 1.5], 10, [10, 2]),
+        ([0.1, 4.9], 98, [98, 2]),  # 98 (0.1 / 4.9) is 2 less a rounding error
+        ([5], 1, [1]),
+    ],
+)
+def test_steps_by_speed(seconds: list[float], steps: int, expected: list[int]) -> None:
+    got = kernels.steps_by_speed(np.array(seconds, np.float64), steps)
+    assert got.dtype == np.int64
+    assert got.tolist() == expected
+
+
+@given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=20), st.integers(1, 2**31 - 1))
+def test_slower_clients_have_fewer_steps(seconds: list[float], steps: int) -> None:
+    """The fastest has all, nobody none, and only who has one step takes longer than the fastest, but
+    for what keeps whole numbers whole."""
+    step_seconds = np.array(seconds)
+    got = kernels.steps_by_speed(step_seconds, steps)
+    assert got[step_seconds.argmin()] == got.max() == steps
+    assert got.min() >= 1
+    assert (np.diff(got[np.argsort(step_seconds)]) <= 0).all()
+    took, longest = got * step_seconds, steps * step_seconds.min()
+    assert ((got == 1) | (took <= longest * (1 + 1e-12) + 1e-9 * step_seconds)).all()
+    assert ((got + 1) * step_seconds > longest * (1 - 1e-12)).all()
+
+
+@given(st.floats(1e-6, 1e6), st.lists(st.integers(1, 2000), min_size=1, max_size=9), st.integers(1, 500))
+@example(1.0, [49], 1)
+def test_whole_ratios_are_exact(fastest: float, slower: list[int], each: int) -> None:
+    """A client that is r times as slow has 1/r of the steps, where r divides them."""
+    for ratio in slower:
+        assert kernels.steps_by_speed(np.array([fastest, ratio * fastest]), ratio * each).tolist() == [ratio * each, each]
 
 
 def test_direction_cosine() -> None:

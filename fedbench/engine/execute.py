@@ -18,6 +18,7 @@ from fedbench.engine.tools import EngineTools
 from fedbench.engine.trainers.base import Assignment, Backend, Columns, Snapshot, Stage, TrainsColumns, checked_rule
 from fedbench.engine.waves import Indices, WaveQueue
 from fedbench.errors import FedbenchError, RecordError
+from fedbench.kernels import checks
 from fedbench.kernels.scheduler import Chunk
 from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
@@ -288,9 +289,9 @@ class Execution:
         the next model."""
         return not all(np.isfinite(sent).all() for sent in batch.sent.values() if sent.shape[1:] != self.shape)
 
-    def _check_model(self, where: str, x: Vector) -> None:
-        if x.dtype != self.dtype or x.shape != self.shape:
+    def _check_model(self, where: str, x: object) -> None:
+        if not isinstance(x, np.ndarray) or x.dtype != self.dtype or x.shape != self.shape:
             raise FedbenchError(
-                f"{self.algorithm.name}.{where}: x must stay {self.dtype} {self.shape}, got {x.dtype} {x.shape}; "
+                f"{self.algorithm.name}.{where}: x must stay {self.dtype} {self.shape}, got {checks.describe(x)}; "
                 "a numpy float64 scalar times a float32 vector gives float64: use Python floats"
             )

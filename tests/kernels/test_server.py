@@ -141,8 +141,8 @@ def test_steps_by_speed(seconds: list[float], steps: int, expected: list[int]) -
 
 @given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=20), st.integers(1, 2**31 - 1))
 def test_slower_clients_have_fewer_steps(seconds: list[float], steps: int) -> None:
-    """The fastest has all, nobody none, and only who has one step takes longer than the fastest, but
-    for what keeps whole numbers whole."""
+    """The fastest has all, nobody none, and only who has one step takes longer than the fastest,
+    but for what keeps whole numbers whole."""
     step_seconds = np.array(seconds)
     got = kernels.steps_by_speed(step_seconds, steps)
     assert got[step_seconds.argmin()] == got.max() == steps

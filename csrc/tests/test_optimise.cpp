@@ -45,7 +45,8 @@ void same_bits_everywhere() {
         const double norm2 = weighted_sum<Real>(weights, rows, direction);
         const AdamRule adam{0.1, 0.9, 0.99, 1e-8, true, 3}, yogi{0.1, 0.9, 0.99, 1e-8, false, 3, false, Second::yogi};
         const AdamRule adagrad{0.1, 0.9, 0.99, 1e-8, false, 3, true, Second::adagrad};
-        for (const auto& [rule, use] : {std::pair{adam, false}, {adam, true}, {yogi, false}, {yogi, true}, {adagrad, false}, {adagrad, true}}) {
+        for (const auto& [rule, use] :
+             {std::pair{adam, false}, {adam, true}, {yogi, false}, {yogi, true}, {adagrad, false}, {adagrad, true}}) {
             State<Real> one(d), two(d), fused(d);
             adaptive_step<Real>(one.x, one.moments(), direction, rule, use, InstructionSet::portable);
             adaptive_step<Real>(two.x, two.moments(), direction, rule, use);

@@ -158,6 +158,9 @@ class Algorithm:
         for field in dataclasses.fields(self):
             value = checked(self.name or type(self).__name__, field.name, getattr(self, field.name), annotations[field.name])
             object.__setattr__(self, field.name, value)
+        for name in ("momentum", "client_momentum"):
+            if self.optimizer == "adamw" and (got := getattr(self, name, 0)):
+                raise UsageError(f"{self.name}: {name} must be 0 with adamw, which has its own, got {got:g}")
 
     @classmethod
     def make(cls, options: dict[str, Any]) -> Self:

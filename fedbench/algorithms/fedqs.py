@@ -60,6 +60,11 @@ class FedQS(Buffered):
     client_momentum: BelowOne = option(0.0, "Momentum of a client that is told to use it.", "the authors' code")
     slow_unlike: Literal["feedback", "momentum"] = option("feedback", "What slow, unlike clients do.", "ours: one for all")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rate_min > self.rate_max:
+            raise UsageError(f"fedqs: rate_min must be <= rate_max, got {self.rate_min:g} and {self.rate_max:g}")
+
     def traffic(self, info: Info) -> Traffic:
         return Traffic(down=2, up=1, exchanges=1)
 
@@ -67,8 +72,6 @@ class FedQS(Buffered):
         return ServerMemory(own=2)
 
     def init(self, x0: Vector, tools: Tools) -> State:
-        if self.rate_min > self.rate_max:
-            raise UsageError(f"fedqs: rate_min must be at most rate_max = {self.rate_max:g}, got {self.rate_min:g}")
         N, row = tools.info.clients, np.zeros(len(x0) + 1, x0.dtype)  # a client's last Delta, and its rate - local_lr
         return State(x=x0, x_prev=x0, theta_i=np.zeros(N), theta_bar=0.0, c=np.zeros(N, np.int64), memory=ClientTable(N, row))
 

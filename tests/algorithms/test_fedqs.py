@@ -341,6 +341,8 @@ def test_the_initial_model_is_not_written(form: Any) -> None:
         ({"ratio_cap": 0}, "fedqs: ratio_cap must be .*, got 0"),
         ({"rate_min": 0}, "fedqs: rate_min must be .*, got 0"),
         ({"rate_max": -1}, "fedqs: rate_max must be .*, got -1"),
+        ({"rate_min": 0.5, "rate_max": 0.25}, "fedqs: rate_min must be <= rate_max, got 0.5 and 0.25"),
+        ({"optimizer": "adamw"}, "fedqs: client_momentum must be 0 with adamw, which has its own, got 0.5"),
         ({"share": 2}, "fedqs: share must be .*, got 2"),
         ({"client_momentum": 1}, "fedqs: client_momentum must be .*, got 1"),
         ({"slow_unlike": "nothing"}, "fedqs: slow_unlike must be .*, got 'nothing'"),

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from fedbench.algorithms.fedavg import FedAvg
 from fedbench.algorithms.fedyogi import FedYogi
@@ -49,6 +52,22 @@ def test_the_second_moment_goes_up_and_down_by_the_same_and_stays_at_the_square(
     assert state.v.tolist() == [4, 4, 25]
     assert state.m.tolist() == [2, 2, 2]
     assert state.x.tolist() == [1, 1, 2 / 5]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(arrays(np.float64, (2, 4), elements=st.floats(0, 1e3)), st.floats(0, 0.999))
+def test_the_second_moment_moves_towards_the_square_by_a_share_of_it_at_most(dtype: Any, values: Any, beta2: float) -> None:
+    """Yogi's promise: |v' - v| <= (1 - beta2) D^2, however large v is."""
+    v, D = values.astype(dtype)
+    algorithm = fedyogi(beta2=beta2)
+    state, tools = serve(algorithm, clients=1, x0=np.zeros(4, dtype))
+    state.v = v.copy()
+    algorithm.step(state, arrivals([0], delta=-D[None]), tools)
+    moved, square = np.asarray(state.v, np.float64) - v, np.asarray(D, np.float64) ** 2
+    rounding = 4 * np.finfo(dtype).eps * (v + square) + 1e-40
+    assert (abs(moved) <= (1 - beta2) * square + rounding).all()
+    assert ((moved * (square - v) >= 0) | (abs(square - v) <= rounding)).all()
+    assert (state.v >= 0).all()
 
 
 @pytest.mark.parametrize("init_moment", ["zero", "eps2"])

@@ -23,6 +23,7 @@ from tests.algorithms.by_hand import Trace, arrivals, many_clients, run, serve
 
 N, UPDATES = 5, 12
 EQUAL, UNEQUAL = (1.5,), (1.0, 3.25, 0.5, 2.0, 1.75)
+UNTIED = (1.01, 3.27, 0.53, 2.09, 1.77)  # nobody arrives together with another
 TWICE = ((0, 0, 1, 2, 3, 4),) * UPDATES  # client 0 counts twice
 LATE = {"period_seconds": 99.0, "max_steps": 3}  # a poll that finds everybody done
 
@@ -121,6 +122,21 @@ def distance(a: Trace, b: Trace) -> float:
             {"seconds": UNEQUAL},
             False,
         ),
+        ("port[buffer_size=1,server_lr=0.5]", "fedbuff[buffer_size=1,server_lr=0.5]", {"seconds": UNEQUAL}, True),
+        ("port[buffer_size=1,span=staleness]", "fedbuff[buffer_size=1]", {"seconds": UNEQUAL}, True),
+        (
+            "port[buffer_size=5,similarity_weight=0,staleness_bound=1e15]",
+            "fedavg[sampling=all,weights=examples]",
+            {"seconds": EQUAL},
+            False,
+        ),
+        (
+            "fedqs[buffer_size=1,rate_gain=0,server_lr=0.5]",
+            "fedbuff[buffer_size=1,restart=self,server_lr=0.5]",
+            {"seconds": UNTIED},
+            True,
+        ),
+        ("fedqs[buffer_size=5,form=model]", "fedqs[buffer_size=5]", {"seconds": EQUAL}, False),
         (
             "defedavg_iid[cohort_size=1,server_lr=0.5]",
             "asysg[cohort_size=1,server_lr=0.05]",
@@ -151,6 +167,13 @@ def distance(a: Trace, b: Trace) -> float:
 )
 def test_relations(left: Any, right: Any, timing: dict[str, Any], bits: bool, dtype: Any) -> None:
     check_relation(left, right, timing, bits, dtype)
+
+
+def test_fedqs_has_the_plan_of_fedbuff_whatever_its_clients_are_told() -> None:
+    told = "fedqs[buffer_size=3,rate_gain=0.1,client_momentum=0.5]"
+    a, b = (trace_of(selector, seconds=UNEQUAL, upload=0.25) for selector in (told, "fedbuff[buffer_size=3,restart=self]"))
+    assert (a.seconds, a.consumed()) == (b.seconds, b.consumed())
+    assert distance(a, b) > 1e-2
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -238,6 +261,10 @@ def test_quafl_without_averagings_is_two_interleaved_runs_of_fedavg() -> None:
         ("fedbuff[buffer_size=1,server_lr=0.6]", "fedasync[mixing=0.6,staleness=constant,prox=0]", {"seconds": UNEQUAL}),
         ("rescaled_asgd[server_lr=0.75]", "fedbuff[buffer_size=1,restart=self,server_lr=0.75]", {"seconds": UNEQUAL}),
         ("delayed_nesterov", f"fedbuff[buffer_size=1,restart=self,server_lr={0.7 / N}]", {"seconds": UNEQUAL}),
+        ("port[buffer_size=2]", "fedbuff[buffer_size=2]", {"seconds": UNEQUAL}),
+        ("port[buffer_size=5]", "fedavg[sampling=all,weights=examples]", {"seconds": UNEQUAL}),
+        ("fedqs[buffer_size=2,rate_gain=0]", "fedbuff[buffer_size=2,restart=self]", {"seconds": UNEQUAL}),
+        ("fedqs[buffer_size=3,form=model]", "fedqs[buffer_size=3]", {"seconds": UNEQUAL}),
     ],
 )
 def test_a_relation_needs_its_condition(left: str, right: str, options: dict[str, Any]) -> None:
@@ -266,6 +293,10 @@ ALL = [
     "rescaled_asgd[weights=p,server_lr=0.5]",
     "delayed_nesterov",
     "delayed_nesterov[buffer_size=3,spread=0.25]",
+    "port[buffer_size=3]",
+    "port[buffer_size=3,span=staleness]",
+    "fedqs[buffer_size=3]",
+    "fedqs[buffer_size=3,form=model,client_momentum=0.5,slow_unlike=momentum]",
 ]
 
 
@@ -316,6 +347,7 @@ def test_weights_of_buffers_sum_to_one(selector: str) -> None:
         ("defedavg_niid[server_lr=0.5,average=distinct]", "delta", 0.5),
         ("ca2fl[server_lr=0.5]", "delta", 0.5),
         ("ringleader[server_lr=0.5]", "delta", 0.5),
+        ("port[server_lr=0.5]", "delta", 0.5),
         ("favano", "delta", 4 / 5),
         ("quafl", "y", 4 / 5),
     ],
@@ -344,6 +376,9 @@ def test_aggregation_weights_sum_to_one(selector: str, sent: str, step: float) -
         "rescaled_asgd[weights=p]",
         "delayed_nesterov[server_momentum=0,server_lr=1]",
         "delayed_nesterov[server_momentum=0,server_lr=1,spread=0.5]",
+        "port[buffer_size=1]",
+        "fedqs[buffer_size=1]",
+        "fedqs[buffer_size=1,form=model]",
     ],
 )
 def test_one_client_is_plain_sgd(selector: str) -> None:

@@ -103,6 +103,9 @@ class Algorithm:
     pooled : bool
         Whether this is a reference that is not federated. Its scenario becomes that of one worker
         who has the examples of all clients.
+    alone : bool
+        Whether this is a reference in which every client trains alone. Each is judged by its own
+        model, which is its row of `state.memory`, and metrics are plain means over all clients.
     clients_remember : bool
         Whether clients keep a vector from job to job, which is their row of `state.memory`. Clients
         that take part only once cannot.
@@ -146,6 +149,7 @@ class Algorithm:
     requires: ClassVar[frozenset[str]] = frozenset()
     sends: ClassVar[Literal["delta", "first_gradient", "mean_gradient"]] = "delta"
     pooled: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
     clients_remember: ClassVar[bool] = False
 
     local_lr: Positive = option(0.05, "The clients' learning rate.")
@@ -364,7 +368,8 @@ class Algorithm:
         """Returns the model that is judged. It is a pure function.
 
         Curves and final metrics are those of this model, and a record's digest is its. Training
-        goes on from `state.x`. A model's buffers, such as BatchNorm's, are those of `state.x`.
+        goes on from `state.x`. A model's buffers, such as BatchNorm's, are those of `state.x`. Of
+        an algorithm that is `alone`, the clients' own models are judged instead.
 
         Parameters
         ----------
@@ -468,6 +473,11 @@ class Algorithm:
             The sentences.
         """
         return []
+
+    @property
+    def reference(self) -> bool:
+        """Whether this is a yardstick for federated algorithms, which is shown and never ranked."""
+        return self.pooled or self.alone
 
     @property
     def rule_terms(self) -> frozenset[str]:

@@ -240,10 +240,13 @@ class Execution:
     # ---- server side ----
 
     def judged(self) -> Snapshot:
-        """Returns a copy of the model that is judged now, with its buffers."""
-        x = self.algorithm.evaluated(self.state)
-        self._check_model("evaluated", x)
-        return Snapshot(x.copy(), self.buffers.copy())
+        """Returns a copy of the model that is judged now, with its buffers. Of clients that are
+        alone it has all models (N, d)."""
+        alone, state = self.algorithm.alone, self.state
+        models = [state.memory[i] for i in range(self.info.clients)] if alone else [self.algorithm.evaluated(state)]
+        for x in models:
+            self._check_model("evaluated", x)
+        return Snapshot(np.stack(models) if alone else models[0].copy(), self.buffers.copy())
 
     def _batch(self, entries: Indices, distinct: Indices) -> Batch:
         c = self.chunk

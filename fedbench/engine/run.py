@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedbench.engine.alone import AloneEvaluator
 from fedbench.engine.checkpoint import Checkpointer, restore
 from fedbench.engine.evaluate import Evaluator, GoalHeld, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
@@ -121,7 +122,7 @@ class Run:
 
     @functools.cached_property
     def evaluator(self) -> Evaluator:
-        return Evaluator(self.backend)
+        return (AloneEvaluator if self.spec.algorithm.alone else Evaluator)(self.backend)
 
     @functools.cached_property
     def grid(self) -> GridEvaluator:
@@ -132,7 +133,7 @@ class Run:
             self.progress,
             s.goal,
             s.budget.hold_points,
-            self.backend.models_at_a_time,
+            self.evaluator.at_a_time,
         )
 
     def _execution(self) -> Execution:

@@ -77,6 +77,7 @@ DISPATCH: dict[str, tuple[Any, str]] = {
     "fedawe": (Rounds(select="all", cohort_size=10), "see above"),
     "fedlin": (Rounds(select="all", prelude="every_round", everybody=True), "G is the gradient of the whole objective"),
     "generalized_async": (Stream(concurrency=N, routing=(1 / N,) * N), "as many tasks as clients, which are routed uniformly"),
+    "local_only": (Stream(concurrency=N, restart="self"), "a reference: a client goes on by itself, and waits for nobody"),
     "malenia": (
         Stream(concurrency=N, buffer_size=N, close="harmonic", restart="self", max_staleness=0),
         "all compute at the newest model; what is stale is ignored",

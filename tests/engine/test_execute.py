@@ -67,6 +67,7 @@ ALL = [
     "fedvarp[cohort_size=3]",
     "generalized_async[concurrency=17,routing=rates]",
     "generalized_async[buffer_size=3,weights=p]",
+    "local_only",
     "malenia",
     "malenia[buffer_size=14.5,stop_stale=true]",
     "msync[cohort_size=3]",

@@ -126,6 +126,7 @@ class Served:
             "requires": sorted(self._class.requires),
             "sends": self._class.sends,
             "pooled": self._class.pooled,
+            "alone": self._class.alone,
             "clients_remember": self._class.clients_remember,
             "hooks": [name for name in hooks if not name.startswith("_")],
             "defaults": self._class().options(),

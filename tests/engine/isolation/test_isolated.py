@@ -31,9 +31,9 @@ from tests.conftest import alter, altered, sealed
 from tests.engine.isolation.plugins import ATTACKS, HONEST, attacking, confined
 
 SMALL = ["clients=12", "budget.seconds=3", "local.steps=3", "task.model=softmax", "public.size=50"]
-FEW = ("fedagrac", "fedavg", "fedecho", "fedexp", "ringleader", "scaffold")
+FEW = ("fedagrac", "fedavg", "fedecho", "fedexp", "local_only", "ringleader", "scaffold")
 """With everything that crosses: choices of steps, plain rounds, logits and their pullback, rows,
-the model that is judged."""
+the model that is judged, and rows that are judged."""
 
 
 def made(file: Path, options: dict[str, Any] | None = None) -> Record:

@@ -116,6 +116,20 @@ def test_any_plan_any_cut(data: st.DataObject) -> None:
     assert bits(w.run(algorithm, data.draw(st.integers(1, 4)))) == bits(wanted)
 
 
+@pytest.mark.parametrize(("selector", "shape"), [("fedavg", (6,)), ("local_only", (8, 6))])
+def test_what_is_judged_is_a_copy(selector: str, shape: tuple[int, ...], world: Any) -> None:
+    """A model may wait for its evaluation while the server goes on, in place too."""
+    execution = world().execution(registry.algorithm(selector))
+    judged = execution.judged()
+    assert judged.x.shape == shape
+    before = judged.x.copy()
+    execution.state.x += 1
+    if execution.memory is not None:
+        execution.memory[0] = execution.memory[0] + 1
+    assert np.array_equal(judged.x, before)
+    assert not np.array_equal(execution.judged().x, before)
+
+
 def test_waves_are_used_and_every_consumed_job_is_trained_once(world: Any) -> None:
     w: World = world()
     algorithm = registry.algorithm("fedbuff[buffer_size=2,concurrency=8]")

@@ -20,8 +20,9 @@ class LocalOnly(Algorithm):
 
     Each client is judged by its own h_i. Accuracies and losses of the records are plain means of
     theirs over all N clients, on the test set of the whole task. The accuracy by client is that of
-    h_i on the mix of classes that client i has. A federated algorithm is worth its messages where
-    it is better than that. The steps are those of all clients together.
+    h_i on the mix of classes that client i has. The difference to a federated algorithm is what
+    federation gains. With few classes on each client it gains much on the whole test set, and may
+    lose on the clients' own mixes. The steps are those of all clients together.
 
     x = (1/N) sum h_i shows whether a client diverges. Nobody gets it, and it is not judged.
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from fedbench.algorithms.fedadam import FedAdam
 from fedbench.algorithms.fedavg import FedAvg
 from fedbench.algorithms.fedexp import FedExP
 from fedbench.engine.run import Run, RunOptions
@@ -126,13 +127,17 @@ def test_a_resumed_run_gives_the_same_record(stop_at: int, kept: tuple[Record, l
     assert all(np.array_equal(again.curves[name], wanted.curves[name]) for name in wanted.curves)
 
 
-def test_waves_and_models_that_wait_change_nothing(kept: tuple[Record, list[Vector]]) -> None:
-    """A model that waits for its evaluation is the mean of its own time."""
-    one = run(Kept(cohort_size=3), options=RunOptions(wave_size=1))
-    one.grid._at_a_time = 3
-    record = one.record()
-    assert record.digests == kept[0].digests
-    assert all(np.array_equal(record.curves[name], kept[0].curves[name]) for name in kept[0].curves)
+@pytest.mark.parametrize("algorithm", [FedExP(cohort_size=3), FedAdam(cohort_size=3)], ids=["fedexp", "fedadam"])
+def test_a_model_that_waits_is_that_of_its_own_time(algorithm: Algorithm) -> None:
+    """Also where the server's steps are in place, as FedAdam's. In waves of one too."""
+    records = []
+    for at_a_time, wave_size in ((1, None), (3, 1), (100, None)):
+        one = run(algorithm, options=RunOptions(wave_size=wave_size))
+        one.grid._at_a_time = at_a_time
+        records.append(one.record())
+    for record in records[1:]:
+        assert record.digests == records[0].digests
+        assert all(np.array_equal(record.curves[name], records[0].curves[name]) for name in record.curves)
 
 
 def test_a_diverged_run_ends_as_one() -> None:

@@ -76,6 +76,9 @@ void edges() {
     State<Real> state(3);
     check_throws<std::invalid_argument>([&] { clip_sgd<Real>(x, state.x, 1, 1); }, "g: expected length 2, got 3");
     check_throws<std::invalid_argument>([&] { adaptive_step<Real>(state.x, {state.m, state.v, {}}, state.x, {1, 0, 0, 1}, true); }, "vhat");
+    std::vector<Real> one{0}, m{0}, v{1}, two{2};
+    clip_adam<Real>(one, {m, v, {}}, two, {1, 0, 0.25, 0, false, 1, false, Second::yogi}, kNoBound);
+    check(v[0] == 4 && m[0] == 2 && one[0] == -1, "a clipped step of Yogi: v = 1 + 3, x - 2 / 2");
     const AdamRule corrected{1, 0, 0, 1, true, 1, false, Second::yogi};
     check_throws<std::invalid_argument>([&] { clip_adam<Real>(x, {zero, zero, {}}, g, corrected, 1); }, "second: yogi and adagrad");
     check_throws<std::invalid_argument>([&] { clip_adam<Real>(x, {zero, zero, {}}, g, {1, 0, 0, 1, true, 0}, 1); }, "step: must be >= 1");

@@ -180,6 +180,7 @@ def test_direction_angle() -> None:
     assert kernels.direction_angle(x, base, np.array([-4.0, 3.0])) == 90
     assert kernels.direction_angle(x, base, -7 * moved) == 180
     assert kernels.direction_angle(x, base, 7 * moved) == 0
+    assert kernels.direction_angle(np.array([1.0, 6.0]), np.zeros(2), np.array([3.0, 18.0])) == 0  # a cosine above 1 by rounding
     assert kernels.direction_angle(x, base, np.array([7.0, 1.0])) == pytest.approx(45, rel=1e-14)
     assert kernels.direction_angle(x, base, np.array([4.0, 3.0])) == pytest.approx(math.degrees(math.acos(24 / 25)), rel=1e-14)
 

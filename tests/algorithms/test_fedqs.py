@@ -313,9 +313,9 @@ def test_a_version_sends_what_it_had() -> None:
     state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
     message = algorithm.broadcast(state, tools).frozen()
     algorithm.step(state, received([0, 1], [90, 30], [False, False]), tools)
-    assert (message.c.tolist(), message.theta_bar, message.x.tolist(), message.x_prev.tolist()) == ([0, 0], 0, [0, 0], [0, 0])
+    assert (message.c, message.theta_bar, message.x.tolist(), message.x_prev.tolist()) == ([0, 0], 0, [0, 0], [0, 0])
     later = algorithm.broadcast(state, tools).frozen()
-    assert (later.c.tolist(), later.theta_bar, later.x.tolist(), later.x_prev.tolist()) == ([1, 1], 60, [1 / 2, 1 / 2], [0, 0])
+    assert (later.c, later.theta_bar, later.x.tolist(), later.x_prev.tolist()) == ([1, 1], 60, [1 / 2, 1 / 2], [0, 0])
 
 
 def test_alone_in_the_buffer_nobody_is_typed() -> None:

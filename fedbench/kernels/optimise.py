@@ -170,8 +170,8 @@ def clip_adam(
         m = beta1 m + (1 - beta1) g', v = beta2 v + (1 - beta2) g'^2
         x -= rate (m / (1 - beta1^t)) / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
 
-    Without bias correction both divisors 1 - beta^t are 1. The factor, and NaN, are as in
-    `clip_sgd`.
+    Without bias correction both divisors 1 - beta^t are 1. The rule's `second` may put another
+    rule in the place of v's. The factor, and NaN, are as in `clip_sgd`.
 
     Parameters
     ----------

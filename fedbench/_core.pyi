@@ -93,7 +93,7 @@ def clip_adam(
     x: _Array,
     moments: tuple[_Array, ...],
     g: _Array,
-    rule: tuple[float, float, float, float, bool, int, bool],
+    rule: tuple[float, float, float, float, bool, int, bool, str],
     bound: float,
     isa: str = "",
 ) -> tuple[float, float]: ...
@@ -101,7 +101,7 @@ def adaptive_step(
     x: _Array,
     moments: tuple[_Array, ...],
     direction: _Array,
-    rule: tuple[float, float, float, float, bool, int, bool],
+    rule: tuple[float, float, float, float, bool, int, bool, str],
     use_maximum: bool,
     isa: str = "",
 ) -> None: ...
@@ -110,7 +110,7 @@ def sum_adaptive_step(
     moments: tuple[_Array, ...],
     weights: _Float64s,
     vectors: Any,
-    rule: tuple[float, float, float, float, bool, int, bool],
+    rule: tuple[float, float, float, float, bool, int, bool, str],
     use_maximum: bool,
     isa: str = "",
 ) -> float: ...

@@ -25,7 +25,7 @@ def clip_adam(
     x: Any,
     moments: tuple[Any, ...],
     g: Any,
-    rule: tuple[float, float, float, float, bool, int, bool],
+    rule: tuple[float, float, float, float, bool, int, bool, str],
     bound: float,
     stream: int | None = None,
 ) -> tuple[float, float]: ...
@@ -33,7 +33,7 @@ def adaptive_step(
     x: Any,
     moments: tuple[Any, ...],
     direction: Any,
-    rule: tuple[float, float, float, float, bool, int, bool],
+    rule: tuple[float, float, float, float, bool, int, bool, str],
     use_maximum: bool,
     stream: int | None = None,
 ) -> None: ...
@@ -42,7 +42,7 @@ def sum_adaptive_step(
     moments: tuple[Any, ...],
     weights: npt.NDArray[np.float64],
     vectors: Any,
-    rule: tuple[float, float, float, float, bool, int, bool],
+    rule: tuple[float, float, float, float, bool, int, bool, str],
     use_maximum: bool,
     stream: int | None = None,
 ) -> float: ...

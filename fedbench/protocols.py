@@ -103,6 +103,9 @@ class Algorithm:
     pooled : bool
         Whether this is a reference that is not federated. Its scenario becomes that of one worker
         who has the examples of all clients.
+    alone : bool
+        Whether this is a reference in which every client trains alone. Each is judged by its own
+        model, which is its row of `state.memory`, and metrics are plain means over all clients.
     clients_remember : bool
         Whether clients keep a vector from job to job, which is their row of `state.memory`. Clients
         that take part only once cannot.
@@ -146,6 +149,7 @@ class Algorithm:
     requires: ClassVar[frozenset[str]] = frozenset()
     sends: ClassVar[Literal["delta", "first_gradient", "mean_gradient"]] = "delta"
     pooled: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
     clients_remember: ClassVar[bool] = False
 
     local_lr: Positive = option(0.05, "The clients' learning rate.")
@@ -158,6 +162,9 @@ class Algorithm:
         for field in dataclasses.fields(self):
             value = checked(self.name or type(self).__name__, field.name, getattr(self, field.name), annotations[field.name])
             object.__setattr__(self, field.name, value)
+        for name in ("momentum", "client_momentum"):
+            if self.optimizer == "adamw" and (got := getattr(self, name, 0)):
+                raise UsageError(f"{self.name}: {name} must be 0 with adamw, which has its own, got {got:g}")
 
     @classmethod
     def make(cls, options: dict[str, Any]) -> Self:
@@ -357,6 +364,26 @@ class Algorithm:
         """
         return Reply(**{self.sends: getattr(work, self.sends)})
 
+    def evaluated(self, state: State) -> Vector:
+        """Returns the model that is judged. It is a pure function.
+
+        Curves and final metrics are those of this model, and a record's digest is its. Training
+        goes on from `state.x`. A model's buffers, such as BatchNorm's, are those of `state.x`. Of
+        an algorithm that is `alone`, the clients' own models are judged instead.
+
+        Parameters
+        ----------
+        state : State
+            The server's state.
+
+        Returns
+        -------
+        array (d,)
+            The model, in the dtype of `state.x`.
+        """
+        x: Vector = state.x
+        return x
+
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         """Makes a server update by the paper's equation.
 
@@ -448,15 +475,20 @@ class Algorithm:
         return []
 
     @property
+    def reference(self) -> bool:
+        """Whether this is a yardstick for federated algorithms, which is shown and never ranked."""
+        return self.pooled or self.alone
+
+    @property
     def rule_terms(self) -> frozenset[str]:
         """The terms that `local` may use beside plain SGD, of which not every trainer has all.
 
         They are among momentum, adamw and l1_squared. Weight decay, an l2 prox, a correction and an
         anchor belong to plain SGD here. They follow from the options that are named as in
-        LocalRule.
+        LocalRule, and from `client_momentum`, the momentum of some of the clients.
         """
         named = {self.optimizer, getattr(self, "prox_form", "l2")} - {"sgd", "l2"}
-        return frozenset(named | ({"momentum"} if self.momentum else set()))
+        return frozenset(named | ({"momentum"} if self.momentum or getattr(self, "client_momentum", 0) else set()))
 
     def rule(self, start: Vector, **changes: Any) -> LocalRule:
         """Returns a LocalRule with this algorithm's rate, decay, momentum and optimizer.

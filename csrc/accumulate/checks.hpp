@@ -26,6 +26,8 @@ void check_moments(std::size_t d, const Moments<Real>& moments, const AdamRule& 
     check_length("v", moments.v.size(), d);
     if (!moments.vhat.empty()) check_length("vhat", moments.vhat.size(), d);
     if (rule.ahead && rule.bias_correction) throw std::invalid_argument("ahead: is defined without bias correction only");
+    if (rule.second != Second::adam && rule.bias_correction)
+        throw std::invalid_argument("second: yogi and adagrad are defined without bias correction only");
     if (rule.step < 1) throw std::invalid_argument("step: must be >= 1, got " + std::to_string(rule.step));
 }
 

@@ -45,7 +45,8 @@ Clip clip_adam(std::span<Real> x, const Moments<Real>& moments, std::span<const 
     const Clip clip = clip_of(dot<Real>(g, g, isa), bound);
     const auto factors = factors_of<Real>(rule, -rule.rate, clip.factor);
     backwards(x.size(), [&](std::size_t i, std::size_t count) {
-        loops<Real>(isa).adaptive({&x[i], &moments.m[i], &moments.v[i], nullptr, &g[i], count, Maximum::none, momentum_of(rule)}, factors);
+        loops<Real>(isa).adaptive(
+            {&x[i], &moments.m[i], &moments.v[i], nullptr, &g[i], count, Maximum::none, momentum_of(rule), rule.second}, factors);
     });
     return clip;
 }
@@ -56,9 +57,9 @@ void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<co
     check_length("direction", direction.size(), x.size());
     check_moments(x.size(), moments, rule);
     const Maximum maximum = maximum_of(moments, x.size(), use_maximum);
-    loops<Real>(isa).adaptive(
-        {x.data(), moments.m.data(), moments.v.data(), moments.vhat.data(), direction.data(), x.size(), maximum, momentum_of(rule)},
-        factors_of<Real>(rule, rule.rate, 1));
+    loops<Real>(isa).adaptive({x.data(), moments.m.data(), moments.v.data(), moments.vhat.data(), direction.data(), x.size(), maximum,
+                               momentum_of(rule), rule.second},
+                              factors_of<Real>(rule, rule.rate, 1));
 }
 
 template <typename Real>
@@ -74,7 +75,8 @@ double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::s
         const std::size_t count = std::min(lanes::kBlock, x.size() - begin);
         norm2 += use.weighted_sum(weights, vectors, {block, count}, begin);
         Real* vhat = maximum == Maximum::none ? nullptr : moments.vhat.data() + begin;
-        use.adaptive({x.data() + begin, moments.m.data() + begin, moments.v.data() + begin, vhat, block, count, maximum, momentum_of(rule)},
+        use.adaptive({x.data() + begin, moments.m.data() + begin, moments.v.data() + begin, vhat, block, count, maximum, momentum_of(rule),
+                      rule.second},
                      factors);
     }
     return norm2;

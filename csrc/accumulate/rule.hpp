@@ -35,6 +35,15 @@ struct Step {
     std::size_t d;
     Maximum maximum;
     Momentum momentum = Momentum::now;
+    Second second = Second::adam;
+};
+
+/// What a step does, as a type: its loop or kernel has no branches.
+template <Maximum maximum_, Momentum momentum_, Second second_>
+struct Kind {
+    static constexpr Maximum maximum = maximum_;
+    static constexpr Momentum momentum = momentum_;
+    static constexpr Second second = second_;
 };
 
 /// One element of x and its moments.
@@ -74,15 +83,25 @@ constexpr Real descended(Real x, Real g, Real scale, Real rate) {
     return x - rate * (scale * g);
 }
 
+/// Returns the second moment after a direction.
+template <Second rule, typename Real>
+constexpr Real second_moment(Real v, Real direction, const Factors<Real>& f) {
+    if constexpr (rule == Second::adam) return f.beta2 * v + f.rest2 * direction * direction;
+    const Real square = direction * direction;
+    if constexpr (rule == Second::adagrad) return v + square;
+    const Real sign = static_cast<Real>(v > square) - static_cast<Real>(v < square);
+    return v - f.rest2 * square * sign;
+}
+
 /// Makes the step that optimise.hpp states. `Maximum::none` leaves vhat as it is.
-template <Maximum maximum, Momentum momentum, typename Real>
+template <typename Kind, typename Real>
 constexpr Element<Real> adapted(const Element<Real>& now, Real g, const Factors<Real>& f) {
     const Real direction = f.scale * g;
     const Real first = f.beta1 * now.m + f.rest1 * direction;
-    const Real second = f.beta2 * now.v + f.rest2 * direction * direction;
-    const Real largest = maximum == Maximum::none || second <= now.vhat ? now.vhat : second;
-    const Real u = maximum == Maximum::used ? largest : second;
-    const Real used = momentum == Momentum::now ? first : f.beta1 * first + f.rest1 * direction;
+    const Real second = second_moment<Kind::second>(now.v, direction, f);
+    const Real largest = Kind::maximum == Maximum::none || second <= now.vhat ? now.vhat : second;
+    const Real u = Kind::maximum == Maximum::used ? largest : second;
+    const Real used = Kind::momentum == Momentum::now ? first : f.beta1 * first + f.rest1 * direction;
     return {now.x + (f.rate * used) / (std::sqrt(u) * f.root + f.epsilon), first, second, largest};
 }
 

@@ -2,19 +2,14 @@
 // the GIL.
 
 #include <algorithm>
-#include <tuple>
 
+#include "adam_rule.hpp"
 #include "cuda_arrays.hpp"
 #include "register_cuda.hpp"
 
 namespace fedbench::bindings {
 
 namespace {
-
-/// rule = (rate, beta1, beta2, epsilon, bias_correction, step, ahead).
-using RuleTuple = std::tuple<double, double, double, double, bool, std::int64_t, bool>;
-
-AdamRule rule_of(const RuleTuple& rule) { return std::make_from_tuple<AdamRule>(rule); }
 
 /// Vectors on the device, the memory in which they lie, and their common length.
 template <typename Real>

@@ -1,6 +1,6 @@
 #include <array>
-#include <tuple>
 
+#include "adam_rule.hpp"
 #include "arrays.hpp"
 #include "fedbench/optimise.hpp"
 #include "register.hpp"
@@ -9,11 +9,6 @@
 namespace fedbench::bindings {
 
 namespace {
-
-/// rule = (rate, beta1, beta2, epsilon, bias_correction, step, ahead).
-using RuleTuple = std::tuple<double, double, double, double, bool, std::int64_t, bool>;
-
-AdamRule rule_of(const RuleTuple& rule) { return std::make_from_tuple<AdamRule>(rule); }
 
 /// moments = (m, v) or (m, v, vhat).
 template <typename Real>

@@ -100,18 +100,19 @@ struct Write {
 };
 
 /// Makes one element's step, in place.
-template <typename Real, optimising::Maximum maximum, optimising::Momentum momentum>
+template <typename Real, typename Kind>
 struct Adapt {
     optimising::Step<Real> step;
     optimising::Factors<Real> factors;
 
     __device__ void operator()(std::size_t i, Real g) const {
-        const Real vhat = maximum == optimising::Maximum::none ? Real{} : step.vhat[i];
-        const auto next = optimising::adapted<maximum, momentum>({step.x[i], step.m[i], step.v[i], vhat}, g, factors);
+        constexpr bool has_maximum = Kind::maximum != optimising::Maximum::none;
+        const Real vhat = has_maximum ? step.vhat[i] : Real{};
+        const auto next = optimising::adapted<Kind>({step.x[i], step.m[i], step.v[i], vhat}, g, factors);
         step.x[i] = next.x;
         step.m[i] = next.m;
         step.v[i] = next.v;
-        if constexpr (maximum != optimising::Maximum::none) step.vhat[i] = next.vhat;
+        if constexpr (has_maximum) step.vhat[i] = next.vhat;
     }
 };
 

@@ -9,8 +9,8 @@ namespace fedbench::cuda {
 
 __device__ inline std::size_t my_element() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
-template <typename Real, optimising::Maximum maximum, optimising::Momentum momentum>
-__global__ void adapt_elements(Adapt<Real, maximum, momentum> adapt) {
+template <typename Real, typename Kind>
+__global__ void adapt_elements(Adapt<Real, Kind> adapt) {
     const std::size_t i = my_element();
     if (i < adapt.step.d) adapt(i, adapt.step.g[i]);
 }

@@ -9,26 +9,25 @@ namespace fedbench::cuda {
 namespace {
 
 using optimising::Maximum;
-using optimising::Momentum;
 using optimising::Step;
 
-/// Calls body(adapt) with the step's Adapt, whose type follows from its maximum and momentum.
+/// Calls body(adapt) with the step's Adapt, whose type has the step's Kind.
 template <typename Real, typename Body>
 void with_adapt(const Step<Real>& step, const optimising::Factors<Real>& factors, const Body& body) {
-    optimising::with_kind_of(step, [&](auto maximum, auto momentum) { body(Adapt<Real, maximum(), momentum()>{step, factors}); });
+    optimising::with_kind_of(step, [&]<typename Kind>(Kind) { body(Adapt<Real, Kind>{step, factors}); });
 }
 
 template <typename Real>
 void adapt(const char* name, const Step<Real>& step, const optimising::Factors<Real>& factors, Stream stream) {
-    with_adapt(step, factors, [&]<Maximum maximum, Momentum momentum>(const Adapt<Real, maximum, momentum>& each) {
-        launch(name, adapt_elements<Real, maximum, momentum>, blocks_for(step.d, kThreads), kThreads, stream, each);
+    with_adapt(step, factors, [&]<typename Kind>(const Adapt<Real, Kind>& each) {
+        launch(name, adapt_elements<Real, Kind>, blocks_for(step.d, kThreads), kThreads, stream, each);
     });
     finish(name, stream);
 }
 
 template <typename Real>
 Step<Real> step_of(std::span<Real> x, const Moments<Real>& moments, const Real* g, Maximum maximum, const AdamRule& rule) {
-    return {x.data(), moments.m.data(), moments.v.data(), moments.vhat.data(), g, x.size(), maximum, momentum_of(rule)};
+    return {x.data(), moments.m.data(), moments.v.data(), moments.vhat.data(), g, x.size(), maximum, momentum_of(rule), rule.second};
 }
 
 }  // namespace

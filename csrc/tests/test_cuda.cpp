@@ -70,8 +70,9 @@ void steps() {
         const std::vector<const Real*> rows{a.data(), b.data()};
         const std::vector<double> weights{0.5, -0.25};
         State<Real> cpu(d), gpu(d), fused(d), fused_gpu(d);
-        for (int kind = 0; kind < 6; ++kind) {
-            const AdamRule rule{0.1, 0.9, 0.99, 1e-8, kind < 3, 1 + kind, kind >= 3};
+        for (int kind = 0; kind < 12; ++kind) {
+            const Second second = kind < 6 ? Second::adam : kind < 9 ? Second::yogi : Second::adagrad;
+            const AdamRule rule{0.1, 0.9, 0.99, 1e-8, kind < 3, 1 + kind, kind >= 3, second};
             const bool use = kind % 3 == 0, keep = kind % 3 < 2;
             adaptive_step<Real>(cpu.x, cpu.moments(keep), a, rule, use);
             cuda::adaptive_step<Real>(gpu.x, gpu.moments(keep), a, rule, use, nullptr);

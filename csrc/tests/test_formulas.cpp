@@ -94,11 +94,16 @@ void steps() {
     const auto f = factors_of<double>({0.5, 0.5, 0.75, 0, true, 2}, 0.5, 2);
     check(f.rate == 0.5 / 0.75 && f.root == 1 / std::sqrt(1 - 0.5625) && f.scale == 2 && f.rest2 == 0.25, "factors at t = 2");
     const Factors<double> plain{0.5, 0.5, 0.5, 0.5, 1, 1, 1, 0};
-    const Element<double> now{10, 2, 14, 16}, none = adapted<Maximum::none, Momentum::now>(now, 2.0, plain);
+    const Element<double> now{10, 2, 14, 16}, none = adapted<Kind<Maximum::none, Momentum::now, Second::adam>>(now, 2.0, plain);
     check(none.x == 10 + 2 / 3.0 && none.m == 2 && none.v == 9 && none.vhat == 16, "m = 2, v = 9, x + 2 / 3");
-    check((adapted<Maximum::kept, Momentum::now>({10, 2, 14, 4}, 2.0, plain).vhat == 9), "the maximum is kept up to date");
-    check((adapted<Maximum::used, Momentum::now>(now, 2.0, plain).x == 10.5), "with the maximum x + 2 / 4");
-    check((adapted<Maximum::none, Momentum::ahead>({10, 10, 14, 0}, 2.0, plain).x == 10 + 4 / 3.0), "m = 6, one further 4");
+    check((adapted<Kind<Maximum::kept, Momentum::now, Second::adam>>({10, 2, 14, 4}, 2.0, plain).vhat == 9),
+          "the maximum is kept up to date");
+    check((adapted<Kind<Maximum::used, Momentum::now, Second::adam>>(now, 2.0, plain).x == 10.5), "with the maximum x + 2 / 4");
+    check(second_moment<Second::yogi>(14.0, 2.0, plain) == 12 && second_moment<Second::yogi>(2.0, 2.0, plain) == 4, "Yogi: 2 either way");
+    check(second_moment<Second::yogi>(4.0, 2.0, plain) == 4, "Yogi stays where v is the square");
+    check(second_moment<Second::adagrad>(14.0, 2.0, plain) == 18, "Adagrad adds the square");
+    check((adapted<Kind<Maximum::none, Momentum::ahead, Second::adam>>({10, 10, 14, 0}, 2.0, plain).x == 10 + 4 / 3.0),
+          "m = 6, one further 4");
     check(clip_of(25, 5).factor == 1 && clip_of(25, 2.5).factor == 0.5 && clip_of(0, 1).norm == 0, "clipping");
     check(descended(1.0, 4.0, 0.5, 0.25) == 0.5, "descent");
     using namespace fedbench::caching;

@@ -43,9 +43,11 @@ void same_bits_everywhere() {
         const std::vector<double> weights{0.5, -0.25};
         std::vector<Real> direction(d);
         const double norm2 = weighted_sum<Real>(weights, rows, direction);
-        for (bool use : {false, true}) {
+        const AdamRule adam{0.1, 0.9, 0.99, 1e-8, true, 3}, yogi{0.1, 0.9, 0.99, 1e-8, false, 3, false, Second::yogi};
+        const AdamRule adagrad{0.1, 0.9, 0.99, 1e-8, false, 3, true, Second::adagrad};
+        for (const auto& [rule, use] :
+             {std::pair{adam, false}, {adam, true}, {yogi, false}, {yogi, true}, {adagrad, false}, {adagrad, true}}) {
             State<Real> one(d), two(d), fused(d);
-            const AdamRule rule{0.1, 0.9, 0.99, 1e-8, true, 3};
             adaptive_step<Real>(one.x, one.moments(), direction, rule, use, InstructionSet::portable);
             adaptive_step<Real>(two.x, two.moments(), direction, rule, use);
             check(sum_adaptive_step<Real>(fused.x, fused.moments(), weights, rows, rule, use) == norm2, "the norm of the sum");
@@ -74,6 +76,11 @@ void edges() {
     State<Real> state(3);
     check_throws<std::invalid_argument>([&] { clip_sgd<Real>(x, state.x, 1, 1); }, "g: expected length 2, got 3");
     check_throws<std::invalid_argument>([&] { adaptive_step<Real>(state.x, {state.m, state.v, {}}, state.x, {1, 0, 0, 1}, true); }, "vhat");
+    std::vector<Real> one{0}, m{0}, v{1}, two{2};
+    clip_adam<Real>(one, {m, v, {}}, two, {1, 0, 0.25, 0, false, 1, false, Second::yogi}, kNoBound);
+    check(v[0] == 4 && m[0] == 2 && one[0] == -1, "a clipped step of Yogi: v = 1 + 3, x - 2 / 2");
+    const AdamRule corrected{1, 0, 0, 1, true, 1, false, Second::yogi};
+    check_throws<std::invalid_argument>([&] { clip_adam<Real>(x, {zero, zero, {}}, g, corrected, 1); }, "second: yogi and adagrad");
     check_throws<std::invalid_argument>([&] { clip_adam<Real>(x, {zero, zero, {}}, g, {1, 0, 0, 1, true, 0}, 1); }, "step: must be >= 1");
 }
 

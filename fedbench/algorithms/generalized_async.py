@@ -54,6 +54,8 @@ class GeneralizedAsync(Algorithm):
             if len(self.routing) != info.clients:
                 raise UsageError(f"{self.name}: routing must have {info.clients} probabilities, got {len(self.routing)}")
             return np.array(self.routing)
+        if self.routing == "rates":
+            info.check_seconds()
         rates = np.ones(info.clients) if self.routing == "uniform" else 1 / info.job_seconds
         return np.asarray(rates / sum(rates.tolist()))
 

@@ -8,15 +8,18 @@ bandwidth is the limit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bench import torch_ways as torches
 from fedbench.bench.case import Case, Doubles, Given, Outcome, Ready, Singles, Way, draws
-from fedbench.bench.torch_ways import CLIP, RATE
+from fedbench.bench.torch_ways import CLIP, RATE, SERVER_EPSILON
 from fedbench.bench.truth import adaptive
+
+if TYPE_CHECKING:
+    from fedbench.kernels.optimise import Second
 
 D, SMALL = 11_173_962, 10_007
 TORCH = ("torch",)
@@ -87,6 +90,23 @@ def ours_sum_amsgrad(given: SumStep) -> Ready:
     )
 
 
+def second_rule(second: Second) -> k.AdamRule:
+    return k.AdamRule(RATE, epsilon=SERVER_EPSILON, bias_correction=False, second=second)
+
+
+def ours_sum_second(second: Second) -> Callable[[SumStep], Ready]:
+    """Returns the start of a server step with this rule of the second moment."""
+
+    def start(given: SumStep) -> Ready:
+        (x, m, v), rule = (a.copy() for a in given.step[:3]), second_rule(second)
+        return Ready(
+            lambda: k.sum_adaptive_step(x, m, v, None, *given.sum, rule, use_maximum=False),
+            lambda norm2: {"x": x, "m": m, "v": v, "norm2": norm2},
+        )
+
+    return start
+
+
 # ---- the truth, in float64 ----
 
 
@@ -123,6 +143,14 @@ def true_clip_adam(given: Step) -> Outcome:
 def true_sum_amsgrad(given: SumStep) -> Outcome:
     total = total_of(given.sum)
     return {"norm2": float(total @ total), **true_step(given.step.x, given.step[1:4], total, k.AdamRule(RATE))}
+
+
+def true_sum_second(second: Second) -> Callable[[SumStep], Outcome]:
+    def truth(given: SumStep) -> Outcome:
+        total = total_of(given.sum)
+        return {"norm2": float(total @ total), **true_step(given.step.x, given.step[1:3], total, second_rule(second))}
+
+    return truth
 
 
 # ---- how fast ten deltas can be read ----
@@ -206,5 +234,19 @@ CASES = (
         our_way(ours_sum_amsgrad, "fedbench.kernels.optimise:sum_adaptive_step"),
         true_sum_amsgrad,
         Way("torch-eager", torches.sum_amsgrad_eager, TORCH),
+    ),
+    server_case(
+        "sum10-yogi-11m",
+        sum_step_inputs,
+        our_way(ours_sum_second("yogi"), "fedbench.kernels.optimise:Second"),
+        true_sum_second("yogi"),
+        Way("torch-eager", torches.sum_second_eager("yogi"), TORCH),
+    ),
+    server_case(
+        "sum10-adagrad-11m",
+        sum_step_inputs,
+        our_way(ours_sum_second("adagrad"), "fedbench.kernels.optimise:Second"),
+        true_sum_second("adagrad"),
+        Way("torch-eager", torches.sum_second_eager("adagrad"), TORCH),
     ),
 )

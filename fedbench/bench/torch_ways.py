@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from fedbench.bench.server import Step, Sum, SumStep
+    from fedbench.kernels.optimise import Second
     from fedbench.types import Array
 
 State = dict[str, "Tensor"]
 
 RATE, BETA1, BETA2, EPSILON, CLIP = 1e-3, 0.9, 0.999, 1e-8, 5.0
+SERVER_EPSILON = 1e-3  # of FedYogi and FedAdagrad, which have no maximum over a small v
 FIRST, ROOT = 1 - BETA1, float(np.sqrt(1 - BETA2))  # bias corrections of the first step
 # The numbers of elements of the 62 tensors of a ResNet-18 for CIFAR, in order: a stem, four layers
 # of two blocks, a classifier.
@@ -121,6 +123,29 @@ def amsgrad_eager(given: Step) -> Ready:
 def sum_amsgrad_eager(given: SumStep) -> Ready:
     add, step = _adder(given.sum), _equations(given.step[1:4], given.step.x, RATE)
     return Ready(lambda: step(add()), arrays)
+
+
+def sum_second_eager(second: Second) -> Callable[[SumStep], Ready]:
+    """Returns the start of the server step of FedYogi or FedAdagrad, as its equations are
+    written."""
+
+    def start(given: SumStep) -> Ready:
+        import torch
+
+        add, (x, m, v) = _adder(given.sum), tensors(given.step[:3])
+
+        def act() -> State:
+            nonlocal x, m, v
+            D = add()
+            square = D * D
+            m = BETA1 * m + (1 - BETA1) * D
+            v = v + square if second == "adagrad" else v - (1 - BETA2) * square * torch.sign(v - square)
+            x = x + RATE * m / (v.sqrt() + SERVER_EPSILON)
+            return {"x": x, "m": m, "v": v}
+
+        return Ready(act, arrays)
+
+    return start
 
 
 def clip_adam_eager(given: Step) -> Ready:

@@ -49,12 +49,21 @@ def _power(base: float, exponent: int) -> float:
     return result
 
 
+def _second(v: Vector, g: Vector, rule: AdamRule) -> Vector:
+    """Returns the new second moment."""
+    if rule.second == "adam":
+        return rule.beta2 * v + (1 - rule.beta2) * g * g
+    if rule.second == "adagrad":
+        return v + g * g
+    return v - (1 - rule.beta2) * (g * g) * np.sign(v - g * g)
+
+
 def adaptive(
     x: Vector, moments: tuple[Vector, ...], g: Vector, rule: AdamRule, use_maximum: bool
 ) -> tuple[Vector, tuple[Vector, ...]]:
     """Returns the new x and the new moments, which are (m, v) or (m, v, vhat)."""
     m = rule.beta1 * moments[0] + (1 - rule.beta1) * g
-    v = rule.beta2 * moments[1] + (1 - rule.beta2) * g * g
+    v = _second(moments[1], g, rule)
     new = (m, v, *(np.maximum(vhat, v) for vhat in moments[2:]))
     u = new[2] if use_maximum else v
     first = 1 - _power(rule.beta1, rule.step) if rule.bias_correction else 1.0

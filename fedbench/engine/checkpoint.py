@@ -246,9 +246,12 @@ def _outline(value: object) -> str:
 def _check_messages(messages: dict[int, tuple[Message, Vector]], version: int, execution: Execution) -> None:
     """Checks the models from which clients still train: each has the run's shape, and none is of a
     version after `version`. Raises ValueError otherwise."""
+    alone = execution.algorithm.alone  # whose messages have no model
     for base, (message, buffers) in messages.items():
         _check_fits(
-            {"x": message.x, "buffers": buffers}, {"x": execution.state.x, "buffers": execution.buffers}, f"messages.{base}"
+            {"x": None if alone else message.x, "buffers": buffers},
+            {"x": execution.state.x, "buffers": execution.buffers},
+            f"messages.{base}",
         )
         if base > version:
             raise ValueError(f"messages.{base} is of a version after {version}")

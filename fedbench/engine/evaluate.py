@@ -44,15 +44,27 @@ class Evaluator:
             for (loss, right), (train_loss, _) in zip(tested, trained, strict=True)
         ]
 
+    @property
+    def at_a_time(self) -> int:
+        """How many versions should be evaluated together."""
+        return self.backend.models_at_a_time
+
     def per_client(self, x: Vector, buffers: Vector) -> Vector:
         """Returns the accuracy on every client's own mix of classes (N,): the test accuracies of
         the classes, weighted by their shares in the client's training examples."""
-        _, right = self._test_scores(x, buffers)
+        return np.asarray(self._shares() @ self._by_class(self._test_scores(x, buffers)))
+
+    def _shares(self) -> Array:
+        """Returns the share of every class in the training examples of every client (N, C)."""
         workload = self.backend.workload
         dataset, shards = workload.task.dataset, Shards.of(workload.shards)
+        return np.asarray(shards.labels(dataset.train.y, dataset.classes) / shards.sizes[:, None])
+
+    def _by_class(self, scores: Scores) -> Vector:
+        """Returns the test accuracy of every class (C,)."""
+        dataset = self.backend.workload.task.dataset
         labels, classes = dataset.test.y, dataset.classes
-        accuracy = np.bincount(labels, right, classes) / np.maximum(1, np.bincount(labels, minlength=classes))
-        return np.asarray((shards.labels(dataset.train.y, classes) / shards.sizes[:, None]) @ accuracy)
+        return np.asarray(np.bincount(labels, scores[1], classes) / np.maximum(1, np.bincount(labels, minlength=classes)))
 
     def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
         if self._tested is not None and all(map(np.array_equal, self._tested[0], (x, buffers))):
@@ -122,7 +134,7 @@ class GridEvaluator:
     def _await(self, execution: Execution, version: int) -> None:
         """Keeps the current model, of this version, until it is evaluated."""
         if version not in self._known and version not in self._waiting:
-            self._waiting[version] = Snapshot(execution.state.x.copy(), execution.buffers.copy())
+            self._waiting[version] = execution.judged()
 
     def _evaluate_waiting(self) -> None:
         """Evaluates the models that wait, and completes the rows."""

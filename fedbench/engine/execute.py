@@ -15,9 +15,10 @@ from fedbench.engine.interrupts import Interrupts
 from fedbench.engine.public import PublicData
 from fedbench.engine.replies import Replies
 from fedbench.engine.tools import EngineTools
-from fedbench.engine.trainers.base import Assignment, Backend, Columns, Stage, TrainsColumns, checked_rule
+from fedbench.engine.trainers.base import Assignment, Backend, Columns, Snapshot, Stage, TrainsColumns, checked_rule
 from fedbench.engine.waves import Indices, WaveQueue
 from fedbench.errors import FedbenchError, RecordError
+from fedbench.kernels import checks
 from fedbench.kernels.scheduler import Chunk
 from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
@@ -89,7 +90,7 @@ class Execution:
         self._bulk = backend if one_vector and isinstance(backend, TrainsColumns) else None
         self._result_bytes = x0.nbytes if self._bulk else 0
         self._interrupts = Interrupts()
-        self._check_model("init")
+        self._check_model("init", self.state.x)
         self._reset_results()
 
     def _reset_results(self) -> None:
@@ -238,6 +239,15 @@ class Execution:
 
     # ---- server side ----
 
+    def judged(self) -> Snapshot:
+        """Returns a copy of the model that is judged now, with its buffers. Of clients that are
+        alone it has all models (N, d)."""
+        alone, state = self.algorithm.alone, self.state
+        models = [state.memory[i] for i in range(self.info.clients)] if alone else [self.algorithm.evaluated(state)]
+        for x in models:
+            self._check_model("evaluated", x)
+        return Snapshot(np.stack(models) if alone else models[0].copy(), self.buffers.copy())
+
     def _batch(self, entries: Indices, distinct: Indices) -> Batch:
         c = self.chunk
         clients, base = c.client[entries], c.base[entries]
@@ -273,7 +283,7 @@ class Execution:
         self.server_seconds += time.perf_counter() - begin
         if self.memory is not None:
             self.memory.writeable = True
-        self._check_model("step")
+        self._check_model("step", self.state.x)
 
     def _has_diverged(self, batch: Batch) -> bool:
         """Tells whether a client sent numbers that are not finite in an array that has not the
@@ -282,10 +292,9 @@ class Execution:
         the next model."""
         return not all(np.isfinite(sent).all() for sent in batch.sent.values() if sent.shape[1:] != self.shape)
 
-    def _check_model(self, where: str) -> None:
-        x = self.state.x
-        if x.dtype != self.dtype or x.shape != self.shape:
+    def _check_model(self, where: str, x: object) -> None:
+        if not isinstance(x, np.ndarray) or x.dtype != self.dtype or x.shape != self.shape:
             raise FedbenchError(
-                f"{self.algorithm.name}.{where}: x must stay {self.dtype} {self.shape}, got {x.dtype} {x.shape}; "
+                f"{self.algorithm.name}.{where}: x must stay {self.dtype} {self.shape}, got {checks.describe(x)}; "
                 "a numpy float64 scalar times a float32 vector gives float64: use Python floats"
             )

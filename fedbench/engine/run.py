@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedbench.engine.alone import AloneEvaluator
 from fedbench.engine.checkpoint import Checkpointer, restore
 from fedbench.engine.evaluate import Evaluator, GoalHeld, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
@@ -121,7 +122,7 @@ class Run:
 
     @functools.cached_property
     def evaluator(self) -> Evaluator:
-        return Evaluator(self.backend)
+        return (AloneEvaluator if self.spec.algorithm.alone else Evaluator)(self.backend)
 
     @functools.cached_property
     def grid(self) -> GridEvaluator:
@@ -132,7 +133,7 @@ class Run:
             self.progress,
             s.goal,
             s.budget.hold_points,
-            self.backend.models_at_a_time,
+            self.evaluator.at_a_time,
         )
 
     def _execution(self) -> Execution:
@@ -217,7 +218,7 @@ class Run:
                 digests=Digests(
                     inputs=setup.inputs_digest(),
                     plan=ledger.digest.hex(),
-                    model=Digest().add(execution.state.x, execution.buffers).hex(),
+                    model=Digest().add(*execution.judged()).hex(),
                     selections=Digest().add(*(np.array(one, np.int64) for one in execution.selections)).hex(),
                 ),
                 curves=curves,
@@ -266,7 +267,7 @@ class Run:
         names = (*METRICS, "client_accuracy_mean", "client_accuracy_worst_decile")
         found: dict[str, float | None] = dict.fromkeys(names)
         if outcome.state != "diverged":
-            accuracy = np.sort(self.evaluator.per_client(execution.state.x, execution.buffers))
+            accuracy = np.sort(self.evaluator.per_client(*execution.judged()))
             worst = accuracy[: max(1, len(accuracy) // 10)]
             metrics = self.grid.metrics_of(execution, execution.version) | {
                 "client_accuracy_mean": float(accuracy.mean()),

@@ -9,6 +9,7 @@ import functools
 import numpy as np
 
 from fedbench.engine import declared
+from fedbench.engine.alone import check_alone
 from fedbench.engine.data import Data, begun, shards_of
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
@@ -123,6 +124,8 @@ class Setup:
     @functools.cached_property
     def dispatch(self) -> Dispatch:
         dispatch = declared.dispatch(self.spec.algorithm, self.info)
+        if self.spec.algorithm.alone:
+            check_alone(self.spec.algorithm, self.scenario, self.outline.model)
         offers = {"public_data"} if self.scenario.public is not None else set()
         missing = sorted(self.spec.algorithm.requires - offers)
         if missing:

@@ -58,7 +58,7 @@ class RunSpec:
                 options=json.loads(json.dumps(algorithm.options())),
                 origin=Origin.model_validate(origin) if origin else None,
                 requires=tuple(sorted(algorithm.requires)),
-                reference=algorithm.pooled,
+                reference=algorithm.reference,
             ),
             selector=self.selector,
             overrides=None if (settings := overrides_of(self.scenario)) is None else tuple(settings),

@@ -34,7 +34,9 @@ class Messages:
 
     def transfers(self, down_bytes: int, up_bytes: int, exchanges: int = 1) -> tuple[Transfer, Transfer]:
         """Returns the download and the upload of a job with messages of this size. With `message:
-        fixed` the size is the scenario's."""
+        fixed` the size is the scenario's. A job without exchanges has no messages."""
+        if not exchanges:
+            return Duration.constant(0.0), Duration.constant(0.0)
         network = self.scenario.network
         if self._measured is not None:
             bits = (round(system.message_bits(network, size)) for size in (down_bytes, up_bytes))

@@ -22,7 +22,14 @@ from fedbench.kernels.cache import calibrated_mean, newest_mean
 from fedbench.kernels.distill import Distilled, DistillGradient, distill, distill_gradient, softmax
 from fedbench.kernels.optimise import AdamRule, adaptive_step, clip_adam, clip_sgd, rate_for, sum_adaptive_step
 from fedbench.kernels.scheduler import route
-from fedbench.kernels.server import direction_cosine, participation_weights, staleness_weight, weights
+from fedbench.kernels.server import (
+    direction_angle,
+    direction_cosine,
+    participation_weights,
+    staleness_weight,
+    steps_by_speed,
+    weights,
+)
 from fedbench.kernels.teacher import TeacherMean
 
 __all__ = [
@@ -35,6 +42,7 @@ __all__ = [
     "calibrated_mean",
     "clip_adam",
     "clip_sgd",
+    "direction_angle",
     "direction_cosine",
     "distill",
     "distill_gradient",
@@ -48,6 +56,7 @@ __all__ = [
     "route",
     "softmax",
     "staleness_weight",
+    "steps_by_speed",
     "sum_adaptive_step",
     "weighted_sum",
     "weights",

@@ -13,12 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from fedbench import _core
 from fedbench.kernels import checks
 from fedbench.kernels.checks import Rows
 from fedbench.types import Vector, Weights
 
+Second = Literal["adam", "yogi", "adagrad"]
 LAST_STEP = (1 << 63) - 1
 RESNET18 = 11_173_962  # parameters of ResNet-18 as papers train it on CIFAR-10, for ten classes
 
@@ -73,13 +75,18 @@ class AdamRule:
     ahead : bool
         The step takes beta1 m + (1 - beta1) D with the new m in the place of m [FedAC]. Only
         without bias_correction.
+    second : {"adam", "yogi", "adagrad"}
+        The rule of the second moment [Reddi et al. 2021, Alg. 2]. adam: v = beta2 v + (1 - beta2)
+        D^2. yogi: v = v - (1 - beta2) D^2 sign(v - D^2), with sign(0) = 0. adagrad: v = v + D^2,
+        without beta2. The last two only without bias_correction.
 
     Raises
     ------
     TypeError
         A value is no number.
     ValueError
-        A number is out of range or not finite, or `ahead` is combined with bias_correction.
+        A number is out of range or not finite, or `ahead`, yogi or adagrad is combined with
+        bias_correction, or `second` is unknown.
     """
 
     rate: float
@@ -89,6 +96,7 @@ class AdamRule:
     bias_correction: bool = True
     step: int = 1
     ahead: bool = False
+    second: Second = "adam"
 
     def __post_init__(self) -> None:
         checks.within("rate", self.rate, "finite")
@@ -98,9 +106,14 @@ class AdamRule:
         checks.whole("step", self.step, 1, LAST_STEP)
         if self.ahead and self.bias_correction:
             raise ValueError("ahead: is defined without bias correction only")
+        if self.second not in get_args(Second):
+            raise ValueError(f"second: expected adam, yogi or adagrad, got {self.second!r:.80}")
+        if self.second != "adam" and self.bias_correction:
+            raise ValueError(f"second: {self.second} is defined without bias correction only")
 
-    def _numbers(self) -> tuple[float, float, float, float, bool, int, bool]:
-        return self.rate, self.beta1, self.beta2, self.epsilon, bool(self.bias_correction), self.step, bool(self.ahead)
+    def _numbers(self) -> tuple[float, float, float, float, bool, int, bool, str]:
+        correction, ahead = bool(self.bias_correction), bool(self.ahead)
+        return self.rate, self.beta1, self.beta2, self.epsilon, correction, self.step, ahead, self.second
 
 
 def _bound(clip: float | None) -> float:
@@ -157,8 +170,8 @@ def clip_adam(
         m = beta1 m + (1 - beta1) g', v = beta2 v + (1 - beta2) g'^2
         x -= rate (m / (1 - beta1^t)) / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
 
-    Without bias correction both divisors 1 - beta^t are 1. The factor, and NaN, are as in
-    `clip_sgd`.
+    Without bias correction both divisors 1 - beta^t are 1. The rule's `second` may put another
+    rule in the place of v's. The factor, and NaN, are as in `clip_sgd`.
 
     Parameters
     ----------
@@ -212,7 +225,7 @@ def adaptive_step(
         x += rate (m / (1 - beta1^t)) / (sqrt(u) / sqrt(1 - beta2^t) + epsilon)
 
     Without bias correction both divisors 1 - beta^t are 1. The maximum is that of the uncorrected
-    v.
+    v. The rule's `second` may put another rule in the place of v's [FedYogi, FedAdagrad].
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fedbench.errors import UsageError
 from fedbench.kernels import checks
 from fedbench.kernels.accumulate import movement
-from fedbench.types import Batch, Info, Vector, Weights
+from fedbench.types import Batch, Info, Integers, Vector, Weights
 
 WeightRule = Literal["uniform", "examples", "p", "p_normalised", "unbiased"]
 StalenessRule = Literal["constant", "poly", "hinge"]
@@ -159,6 +159,45 @@ def _staleness(tau: object) -> Weights:
     return found.astype(np.float64)
 
 
+def steps_by_speed(step_seconds: Weights, steps: int) -> Integers:
+    """Returns local steps that take all clients about the time of the fastest [Liu et al. 2024,
+    dynamic local updates].
+
+    Parameters
+    ----------
+    step_seconds : float64 array (N,)
+        The seconds of a step of every client, > 0.
+    steps : int
+        The steps of the fastest client, >= 1.
+
+    Returns
+    -------
+    int64 array (N,)
+        max(1, floor(steps * (min / step_seconds) + 1e-9)), where the 1e-9 keeps a whole number
+        from falling below itself by rounding.
+
+    Raises
+    ------
+    TypeError
+        `step_seconds` has a wrong dtype, shape or layout, or `steps` is no whole number.
+    ValueError
+        A time is not finite or not > 0, there is none, or `steps` is less than 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbench import kernels
+    >>> kernels.steps_by_speed(np.array([1.0, 2.0, 0.5]), 16)
+    array([ 8,  4, 16])
+    """
+    checks.whole("steps", steps, 1, (1 << 31) - 1)
+    checks.array("step_seconds", step_seconds, "(N,)", (np.dtype(np.float64),))
+    if not (len(step_seconds) and (np.isfinite(step_seconds) & (step_seconds > 0)).all()):
+        raise ValueError(f"step_seconds: expected finite values > 0, got {step_seconds.tolist()[:10]}")
+    found = np.floor(steps * (step_seconds.min() / step_seconds) + 1e-9)
+    return np.asarray(np.maximum(1, found), np.int64)
+
+
 def direction_cosine(x: Vector, base: Vector, delta: Vector) -> float | None:
     """Returns cos(x - base, delta): how far an arrival agrees with the server's own movement
     [FedAC].
@@ -186,3 +225,30 @@ def direction_cosine(x: Vector, base: Vector, delta: Vector) -> float | None:
     if sums.delta2 <= 1e-24 * sums.x2:
         return 0.0
     return sums.product / (math.sqrt(sums.moved2) * math.sqrt(sums.delta2))
+
+
+def direction_angle(x: Vector, base: Vector, delta: Vector, *, smallest: float = 0.0) -> float:
+    """Returns the angle between x - base and delta in degrees [FedQS].
+
+    Parameters
+    ----------
+    x : array (d,)
+        The model now, float32 or float64.
+    base : array (d,)
+        An earlier model, of the same dtype.
+    delta : array (d,)
+        The client's progress, of the same dtype.
+    smallest : float
+        An angle below it, in degrees, counts as 0.
+
+    Returns
+    -------
+    float
+        The angle, between 0 and 180. 0 if one of the two is zero.
+    """
+    sums = movement(x, base, delta)
+    if sums.moved2 == 0 or sums.delta2 == 0:
+        return 0.0
+    cos = sums.product / (math.sqrt(sums.moved2) * math.sqrt(sums.delta2))
+    angle = math.degrees(math.acos(min(max(cos, -1.0), 1.0)))
+    return angle if angle >= smallest else 0.0

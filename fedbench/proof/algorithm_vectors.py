@@ -42,12 +42,18 @@ OPTIONS = {
 }
 OPTIONS_OF: dict[str, dict[str, str]] = {
     "aced": {"tau": "delay_threshold"},
+    "delayed_nesterov": {"beta": "server_momentum", "c": "spread"},
+    "fedadagrad": {"v0": "init_moment"},
     "fedadam": {"v0": "init_moment"},
     "fedagrac": {"lambda": "calibration_rate", "init": "init_reference"},
     "fedasync": {"alpha": "mixing", "rho": "prox"},
+    "fedavgm": {"beta": "server_momentum"},
     "feddyn": {"a": "regularization"},
     "fedecho": {"optimizer": "distill_optimizer", "eta_d": "distill_lr", "clip": "clip_norm"},
     "fedlin": {"eta_bar": "local_lr"},
+    "fedqs": {"a": "rate_gain", "cap": "ratio_cap", "momentum": "client_momentum"},
+    "fedyogi": {"v0": "init_moment"},
+    "port": {"bound": "staleness_bound"},
     "fedprox": {"mu": "prox", "prox": "prox_form"},
     "fedstale": {"beta": "stale_weight"},
     "scaffold": {"init": "init_control"},
@@ -64,6 +70,8 @@ STATE_OF: dict[str, dict[str, str]] = {
     "fedagrac": {"nu_i": "memory"},
     "fedawe": {"X_i": "memory"},
     "feddyn": {"l_i": "memory"},
+    "fedexp": {"mean2": "evaluated"},
+    "fedqs": {"count_i": "c"},
     "quafl": {"X_i": "memory"},
     "ringleader": {"count_i": "b_i"},
     "scaffold": {"c_i": "memory"},
@@ -106,6 +114,8 @@ def make_algorithm(name: str, params: Mapping[str, object], updates: Sequence[Up
     names = OPTIONS | OPTIONS_OF.get(name, {})
     options: dict[str, object] = dict(UNNAMED.get(name, {}))
     for key, value in params.items():
+        if (name, key) == ("rescaled_asgd", "seconds"):  # of the clients' jobs, which the algorithm finds in its Info
+            continue
         if key == "staleness" and isinstance(value, dict):
             options |= {"staleness" if part == "kind" else part: v for part, v in value.items()}
         else:
@@ -210,7 +220,11 @@ class AlgorithmVector(Checked):
     ) -> tuple[list[Vector], State]:
         """Returns the models of all versions and the last state, of a run in waves of at most
         `wave` jobs and chunks of `size` updates."""
-        x0, info = np.array(self.x0, dtype), Info(problem.clients, problem.n(), problem.p())
+        seconds = self.algorithm.params.get("seconds")
+        known = Info(
+            problem.clients, problem.n(), problem.p(), job_seconds=None if seconds is None else np.array(seconds, np.float64)
+        )
+        x0, info = np.array(self.x0, dtype), known
         execution = Execution(algorithm, ReferenceTrainer(problem, dtype=dtype), info, x0, wave_size=wave)
         execution.public = ScriptedBatches(execution.backend, self.plan.updates)
         first, trace = x0.copy(), Trace()

@@ -20,6 +20,7 @@ import numpy as np
 
 from fedbench.engine.checkpoint import restore, save
 from fedbench.engine.evaluate import GridEvaluator
+from fedbench.engine.execute import Execution
 from fedbench.kernels.timing import NANOSECONDS
 from fedbench.proof.compare import bits
 from fedbench.proof.costs import costs_declared
@@ -128,6 +129,28 @@ def inputs_kept(algorithm: Algorithm) -> str:
     return "messages, batches and memory"
 
 
+class Judging:
+    """An observer that asks twice for the model that is judged, before every update."""
+
+    def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        state = bits(execution.state)
+        first, second = (bits(execution.judged().x) for _ in range(2))
+        expect(first == second, "evaluated gives another model when it is called again; it must be pure")
+        expect(bits(execution.state) == state, "evaluated changes the state; only step may")
+
+    def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        pass
+
+
+def judged_model(algorithm: Algorithm) -> str:
+    """The model that is judged has the dtype of the run, and asking for it changes nothing."""
+    for dtype in ("float32", "float64"):
+        world = World(algorithm, dtype)
+        execution = world.execution()
+        execution.run(world.plan(execution), [Judging()])
+    return "another than x" if type(algorithm).evaluated is not Algorithm.evaluated else "x"
+
+
 def finite(algorithm: Algorithm) -> str:
     x = World(algorithm, "float32").run()[0]
     expect(len(x) == UPDATES, f"expected {UPDATES} updates, got {len(x)}")
@@ -185,6 +208,7 @@ CHECKS: dict[str, Callable[[Algorithm], str]] = {
     "declared": declared,
     "dtype kept": dtype_kept,
     "inputs kept": inputs_kept,
+    "judged model": judged_model,
     "finite": finite,
     "repeatable": repeats,
     "waves invisible": waves_invisible,

@@ -111,6 +111,10 @@ def _fadas_server(cast: Cast, x: Row, D: list[Row], tmax: list[int], **params: o
     return {**dict(zip(("x", "vhat", "eta"), map(list, zip(*steps, strict=True)), strict=True)), "m": m, "v": v}
 
 
+def _dylu(cast: Cast, step_seconds: Row, steps: int) -> Found:
+    return {"steps": k.steps_by_speed(np.array(step_seconds), steps)}
+
+
 def _route(cast: Cast, p: Row, u: Row) -> Found:
     return {"client": k.route(p, np.array(u))}
 
@@ -119,7 +123,7 @@ KERNELS: dict[str, Callable[..., Found]] = {
     kernel.__name__.removeprefix("_"): kernel
     for kernel in (
         *(_accumulate, _staleness_weight, _fedac_weights, _fedac_server, _distill, _teacher_mean),
-        *(_clip_step, _fadas_server, _route),
+        *(_clip_step, _fadas_server, _route, _dylu),
     )
 }
 

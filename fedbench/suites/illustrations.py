@@ -74,7 +74,7 @@ def _timelines(suite: Suite, frozen: Tuned | None) -> dict[str, dict[str, Timeli
     the state of the model, since it has no plan without training."""
     found: dict[str, dict[str, Timeline]] = {}
     for point, row, specs in tuned.rows(suite, frozen, suite.points, suite.selectors()):
-        if row.endswith(TUNED) == (frozen is not None) and not specs[0].algorithm.pooled:
+        if row.endswith(TUNED) == (frozen is not None) and not specs[0].algorithm.reference:
             found.setdefault(point, {})[row.removesuffix(TUNED)] = _timeline(specs[0])
     return found
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fedbench.errors import UsageError
 from fedbench.types.arrays import Weights
 
 
@@ -73,9 +74,33 @@ class Info:
             return np.ones(self.clients)
         return self._step_seconds() if callable(self._step_seconds) else self._step_seconds
 
+    @property
+    def fastest_steps(self) -> int:
+        """The local steps of a job of the client with the fastest steps, the first of equal
+        ones."""
+        self.check_seconds()
+        fastest = int(np.argmin(self.step_seconds))
+        return max(1, round(float(self.job_seconds[fastest] / self.step_seconds[fastest])))
+
     @functools.cached_property
     def job_seconds(self) -> Weights:
         """The mean virtual seconds of a job's local steps for every client, float64 (N,)."""
         if self._job_seconds is None:
             return self.step_seconds
         return self._job_seconds() if callable(self._job_seconds) else self._job_seconds
+
+    def check_seconds(self) -> None:
+        """Checks that every client has a speed, for an algorithm that divides by its seconds.
+
+        Raises
+        ------
+        UsageError
+            The mean seconds of a client's job are 0, or infinite: they have no mean.
+        """
+        missing = ~(np.isfinite(self.job_seconds) & (self.job_seconds > 0))
+        if missing.any():
+            client = int(np.argmax(missing))
+            raise UsageError(
+                "the algorithm goes by the speeds of the clients, so the computing time of a job must have a mean > 0, "
+                f"got {self.job_seconds[client]:g} s of client {client} (compute of the scenario)"
+            )

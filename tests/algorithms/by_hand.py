@@ -102,8 +102,9 @@ def run(
     upload: float = 0.0,
 ) -> Trace:
     """`seconds` of compute per job, under Poll per step, and `steps`: one for all clients, or one
-    each. `dispatch` replaces the algorithm's own."""
-    info = Info(problem.clients, problem.n(), problem.p())
+    each. `dispatch` replaces the algorithm's own. Algorithms know the seconds as those of a job."""
+    job_seconds = np.broadcast_to(np.array(seconds, np.float64), problem.clients)
+    info = Info(problem.clients, problem.n(), problem.p(), job_seconds=job_seconds)
     dispatch = dispatch or algorithm.dispatch(info)
     timing = Timing(
         clients=problem.clients,
@@ -122,11 +123,12 @@ def run(
     return trace
 
 
-def serve(algorithm: Algorithm, clients: int, x0: Array) -> tuple[State, EngineTools]:
+def serve(algorithm: Algorithm, clients: int, x0: Array, **seconds: Array) -> tuple[State, EngineTools]:
     """The state before the first update, and the tools, of a server whose clients are not trained;
-    n_i = 1."""
+    n_i = 1. `seconds`: step_seconds and job_seconds of Info."""
     problem = quadratic([np.eye(len(x0))] * clients, np.zeros((clients, len(x0))), np.ones(clients), x0.dtype)
-    execution = Execution(algorithm, ReferenceTrainer(problem, dtype=x0.dtype), Info(clients, problem.n(), problem.p()), x0)
+    info = Info(clients, problem.n(), problem.p(), **seconds)
+    execution = Execution(algorithm, ReferenceTrainer(problem, dtype=x0.dtype), info, x0)
     return execution.state, execution.tools
 
 

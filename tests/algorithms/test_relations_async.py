@@ -18,11 +18,12 @@ from fedbench.algorithms.ace import ACE
 from fedbench.algorithms.ca2fl import CA2FL
 from fedbench.protocols import Algorithm, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Info, Mailbox, Poll, Rounds, State
+from fedbench.types import Batch, Info, Mailbox, Poll, Rounds, State, Stream
 from tests.algorithms.by_hand import Trace, arrivals, many_clients, run, serve
 
 N, UPDATES = 5, 12
 EQUAL, UNEQUAL = (1.5,), (1.0, 3.25, 0.5, 2.0, 1.75)
+UNTIED = (1.01, 3.27, 0.53, 2.09, 1.77)  # nobody arrives together with another
 TWICE = ((0, 0, 1, 2, 3, 4),) * UPDATES  # client 0 counts twice
 LATE = {"period_seconds": 99.0, "max_steps": 3}  # a poll that finds everybody done
 
@@ -121,6 +122,21 @@ def distance(a: Trace, b: Trace) -> float:
             {"seconds": UNEQUAL},
             False,
         ),
+        ("port[buffer_size=1,server_lr=0.5]", "fedbuff[buffer_size=1,server_lr=0.5]", {"seconds": UNEQUAL}, True),
+        ("port[buffer_size=1,span=staleness]", "fedbuff[buffer_size=1]", {"seconds": UNEQUAL}, True),
+        (
+            "port[buffer_size=5,similarity_weight=0,staleness_bound=1e15]",
+            "fedavg[sampling=all,weights=examples]",
+            {"seconds": EQUAL},
+            False,
+        ),
+        (
+            "fedqs[buffer_size=1,rate_gain=0,server_lr=0.5]",
+            "fedbuff[buffer_size=1,restart=self,server_lr=0.5]",
+            {"seconds": UNTIED},
+            True,
+        ),
+        ("fedqs[buffer_size=5,form=model]", "fedqs[buffer_size=5]", {"seconds": EQUAL}, False),
         (
             "defedavg_iid[cohort_size=1,server_lr=0.5]",
             "asysg[cohort_size=1,server_lr=0.05]",
@@ -133,10 +149,31 @@ def distance(a: Trace, b: Trace) -> float:
             {"seconds": UNEQUAL, "steps": 1},
             False,
         ),
+        ("rescaled_asgd[server_lr=0.75]", "fedbuff[buffer_size=1,restart=self,server_lr=0.75]", {"seconds": (2.0,)}, True),
+        ("rescaled_asgd[server_lr=0.75]", "fedbuff[buffer_size=1,restart=self,server_lr=0.75]", {"seconds": EQUAL}, False),
+        (
+            "delayed_nesterov[server_momentum=0,buffer_size=3,server_lr=1.5]",
+            f"fedbuff[buffer_size=1,restart=self,server_lr={1.5 / 3}]",
+            {"seconds": UNEQUAL},
+            True,
+        ),
+        (
+            f"delayed_nesterov[server_momentum=0,spread={1 / N}]",
+            f"fedbuff[buffer_size=1,restart=self,server_lr={0.7 / N}]",
+            {"seconds": UNEQUAL},
+            True,
+        ),
     ],
 )
 def test_relations(left: Any, right: Any, timing: dict[str, Any], bits: bool, dtype: Any) -> None:
     check_relation(left, right, timing, bits, dtype)
+
+
+def test_fedqs_has_the_plan_of_fedbuff_whatever_its_clients_are_told() -> None:
+    told = "fedqs[buffer_size=3,rate_gain=0.1,client_momentum=0.5]"
+    a, b = (trace_of(selector, seconds=UNEQUAL, upload=0.25) for selector in (told, "fedbuff[buffer_size=3,restart=self]"))
+    assert (a.seconds, a.consumed()) == (b.seconds, b.consumed())
+    assert distance(a, b) > 1e-2
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -166,6 +203,19 @@ def test_ace_in_rounds_is_mifa(start: Any, dtype: Any) -> None:
     assert (a.seconds, a.consumed()) == (b.seconds, b.consumed())
     assert np.abs(a.x[-1] - a.x[0]).max() > 0.1
     assert distance(a, b) < 10 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("spread", [0, 0.3, 1])
+def test_delayed_nesterov_of_single_arrivals_is_fedavgm(spread: float, dtype: Any) -> None:
+    """With Nesterov's step, on rounds of one client. In the stream too one works at a time."""
+    rounds = tuple((t % N,) for t in range(UPDATES))
+    one_at_a_time = Stream(concurrency=1, buffer_size=1, initial=(0,), replacements=tuple(client for (client,) in rounds[1:]))
+    a = trace_of(f"delayed_nesterov[buffer_size=1,spread={spread}]", dtype, dispatch=one_at_a_time)
+    b = trace_of("fedavgm[server_lr=0.7,nesterov=true]", dtype, dispatch=Rounds(select="scripted", selections=rounds))
+    assert (a.seconds, a.consumed()) == (b.seconds, b.consumed())
+    assert np.abs(a.x[-1] - a.x[0]).max() > 0.1
+    assert same_bits(a, b)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -209,6 +259,12 @@ def test_quafl_without_averagings_is_two_interleaved_runs_of_fedavg() -> None:
         ),
         ("fadas[delay_adaptive=true,delay_threshold=0,server_lr=0.1]", "fadas[server_lr=0.1]", {"seconds": UNEQUAL}),
         ("fedbuff[buffer_size=1,server_lr=0.6]", "fedasync[mixing=0.6,staleness=constant,prox=0]", {"seconds": UNEQUAL}),
+        ("rescaled_asgd[server_lr=0.75]", "fedbuff[buffer_size=1,restart=self,server_lr=0.75]", {"seconds": UNEQUAL}),
+        ("delayed_nesterov", f"fedbuff[buffer_size=1,restart=self,server_lr={0.7 / N}]", {"seconds": UNEQUAL}),
+        ("port[buffer_size=2]", "fedbuff[buffer_size=2]", {"seconds": UNEQUAL}),
+        ("port[buffer_size=5]", "fedavg[sampling=all,weights=examples]", {"seconds": UNEQUAL}),
+        ("fedqs[buffer_size=2,rate_gain=0]", "fedbuff[buffer_size=2,restart=self]", {"seconds": UNEQUAL}),
+        ("fedqs[buffer_size=3,form=model]", "fedqs[buffer_size=3]", {"seconds": UNEQUAL}),
     ],
 )
 def test_a_relation_needs_its_condition(left: str, right: str, options: dict[str, Any]) -> None:
@@ -233,13 +289,21 @@ ALL = [
     "fadas[buffer_size=3,server_lr=0.1,delay_adaptive=true]",
     "ace[start=warm]",
     "ace[buffer_size=3,start=seen]",
+    "rescaled_asgd",
+    "rescaled_asgd[weights=p,server_lr=0.5]",
+    "delayed_nesterov",
+    "delayed_nesterov[buffer_size=3,spread=0.25]",
+    "port[buffer_size=3]",
+    "port[buffer_size=3,span=staleness]",
+    "fedqs[buffer_size=3]",
+    "fedqs[buffer_size=3,form=model,client_momentum=0.5,slow_unlike=momentum]",
 ]
 
 
 @pytest.mark.parametrize("selector", ALL)
 def test_nobody_is_ahead_and_nothing_counts_twice(selector: str) -> None:
     """tau >= 0; every consumed job belongs to one update; an update has the entries that the
-    algorithm asks for."""
+    algorithm asks for: one of delayed_nesterov, whose buffer_size is the period of its momentum."""
     algorithm, trace = make(selector), trace_of(selector, seconds=UNEQUAL, updates=20)
     chunk = trace.chunk
     assert chunk is not None
@@ -248,7 +312,7 @@ def test_nobody_is_ahead_and_nothing_counts_twice(selector: str) -> None:
     assert (version > chunk.base[chunk.entries]).any()
     pairs = {(int(update), int(job)) for update, job in zip(version, chunk.entries, strict=True)}
     assert len({job for _, job in pairs}) == len(pairs) == np.count_nonzero(chunk.consumed_by >= 0)
-    size = getattr(algorithm, "buffer_size", getattr(algorithm, "cohort_size", 1))
+    size = getattr(algorithm, "buffer_size", getattr(algorithm, "cohort_size", 1)) if algorithm.name != "delayed_nesterov" else 1
     assert (np.diff(chunk.offsets) == size).all()
 
 
@@ -283,6 +347,7 @@ def test_weights_of_buffers_sum_to_one(selector: str) -> None:
         ("defedavg_niid[server_lr=0.5,average=distinct]", "delta", 0.5),
         ("ca2fl[server_lr=0.5]", "delta", 0.5),
         ("ringleader[server_lr=0.5]", "delta", 0.5),
+        ("port[server_lr=0.5]", "delta", 0.5),
         ("favano", "delta", 4 / 5),
         ("quafl", "y", 4 / 5),
     ],
@@ -307,6 +372,13 @@ def test_aggregation_weights_sum_to_one(selector: str, sent: str, step: float) -
         "mifa[sampling=all]",
         "ringleader",
         "ringleader[resend=newest]",
+        "rescaled_asgd",
+        "rescaled_asgd[weights=p]",
+        "delayed_nesterov[server_momentum=0,server_lr=1]",
+        "delayed_nesterov[server_momentum=0,server_lr=1,spread=0.5]",
+        "port[buffer_size=1]",
+        "fedqs[buffer_size=1]",
+        "fedqs[buffer_size=1,form=model]",
     ],
 )
 def test_one_client_is_plain_sgd(selector: str) -> None:

@@ -26,6 +26,8 @@ VERSUS = {
     "amsgrad-11m": ["torch-eager", "torch-foreach", "torch-fused"],
     "clip-adam-11m": ["torch-eager", "torch-foreach", "torch-fused"],
     "sum10-amsgrad-11m": ["torch-eager"],
+    "sum10-yogi-11m": ["torch-eager"],
+    "sum10-adagrad-11m": ["torch-eager"],
     "ca2fl-11m": ["torch-eager"],
     "fedac-11m": ["torch-eager"],
     "distill-64x10": ["torch-autograd"],

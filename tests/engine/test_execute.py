@@ -34,6 +34,8 @@ ALL = [
     "scaffold[sampling=all,weights=p,option=1]",
     "fedac[buffer_size=3,server_lr=0.1,concurrency=7]",
     "fedadam[cohort_size=3,amsgrad=true]",
+    "fedavgm[cohort_size=3,nesterov=true]",
+    "fedexp[cohort_size=3]",
     "fedagrac[sampling=all,calibration_rate=0.5]",
     "fedagrac[sampling=without_replacement,cohort_size=3,local_ref=eq4,calibration_rate=[[0,0.1],[4,1]]]",
     "feddyn[cohort_size=3,regularization=0.5]",
@@ -56,6 +58,8 @@ ALL = [
     "ace",
     "ace[buffer_size=2,start=seen,restart=resample]",
     "aced[buffer_size=2,start=seen,delay_threshold=3]",
+    "delayed_nesterov[buffer_size=3,spread=0.25]",
+    "rescaled_asgd[weights=p]",
     "area",
     "area[buffer_size=5]",
     "fedawe[sampling=without_replacement,cohort_size=3]",
@@ -63,6 +67,7 @@ ALL = [
     "fedvarp[cohort_size=3]",
     "generalized_async[concurrency=17,routing=rates]",
     "generalized_async[buffer_size=3,weights=p]",
+    "local_only",
     "malenia",
     "malenia[buffer_size=14.5,stop_stale=true]",
     "msync[cohort_size=3]",
@@ -109,6 +114,20 @@ def test_any_plan_any_cut(data: st.DataObject) -> None:
     algorithm = registry.algorithm(f"fedac[buffer_size={buffer},concurrency={concurrency},server_lr=0.05]")
     wanted = w.run(algorithm, wave_size=1)
     assert bits(w.run(algorithm, data.draw(st.integers(1, 4)))) == bits(wanted)
+
+
+@pytest.mark.parametrize(("selector", "shape"), [("fedavg", (6,)), ("local_only", (8, 6))])
+def test_what_is_judged_is_a_copy(selector: str, shape: tuple[int, ...], world: Any) -> None:
+    """A model may wait for its evaluation while the server goes on, in place too."""
+    execution = world().execution(registry.algorithm(selector))
+    judged = execution.judged()
+    assert judged.x.shape == shape
+    before = judged.x.copy()
+    execution.state.x += 1
+    if execution.memory is not None:
+        execution.memory[0] = execution.memory[0] + 1
+    assert np.array_equal(judged.x, before)
+    assert not np.array_equal(execution.judged().x, before)
 
 
 def test_waves_are_used_and_every_consumed_job_is_trained_once(world: Any) -> None:

@@ -217,6 +217,8 @@ EXTENSIONS = [  # of the scheduler: limits, stops, closing by a harmonic mean, q
         "ca2fl[buffer_size=2]",
         "quafl[cohort_size=2]",
         "favano[cohort_size=2]",
+        "fedexp[cohort_size=2]",
+        "local_only",
         *EXTENSIONS,
     ],
 )
@@ -267,7 +269,7 @@ Run(spec, Store(sys.argv[1]), RunOptions(checkpoint_seconds=0)).record()
 """
 
 
-@pytest.mark.parametrize("selector", ["scaffold[cohort_size=3]", *EXTENSIONS])
+@pytest.mark.parametrize("selector", ["scaffold[cohort_size=3]", "fedexp[cohort_size=3]", "local_only", *EXTENSIONS])
 def test_killed_half_way_and_resumed(selector: str, tmp_path: Path) -> None:
     """A real SIGKILL, as soon as there is a checkpoint."""
     overrides = [*SMALL, "budget.seconds=60", "local.steps=20"]

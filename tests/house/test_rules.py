@@ -124,4 +124,4 @@ def test_kernels_need_numpy_only() -> None:
 
 def test_the_vectors_are_shipped() -> None:
     assert importlib.util.find_spec("fedbench.proof") is not None
-    assert len(list((ROOT / "fedbench/proof/vectors").glob("*.json"))) == 139
+    assert len(list((ROOT / "fedbench/proof/vectors").glob("*.json"))) == 160

@@ -32,6 +32,7 @@ LENT = {"gradients", "base_x", "public_logits"}  # by the engine
 TO_NUMBERS = {
     "norm",
     "dot",
+    "direction_angle",
     "direction_cosine",
     "movement",
     "len",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,11 @@ import numpy.typing as npt
 from fedbench.bench.truth import adaptive
 from fedbench.kernels.optimise import AdamRule
 from fedbench.types import Array
+
+KINDS = [  # of an adaptive step: its second moment and its momentum
+    *(("adam", momentum) for momentum in ("corrected", "plain", "ahead")),
+    *((second, momentum) for second in ("yogi", "adagrad") for momentum in ("plain", "ahead")),
+]
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
@@ -118,8 +124,7 @@ def clip_adam(
 ) -> tuple[Array, tuple[Array, ...], float, float]:
     """Returns the new x, the new moments, the gradient's norm and the clipping factor."""
     norm, factor = clip_factor(g, clip)
-    descent = AdamRule(-rule.rate, rule.beta1, rule.beta2, rule.epsilon, rule.bias_correction, rule.step)
-    x, moments = adaptive(x, moments, factor * g, descent, False)
+    x, moments = adaptive(x, moments, factor * g, dataclasses.replace(rule, rate=-rule.rate), False)
     return x, moments, norm, factor
 
 

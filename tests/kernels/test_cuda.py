@@ -83,33 +83,35 @@ def test_sums(put: Any, d: int, dtype: Any) -> None:
     assert cuda.movement(put(a), put(b), put(c)) == kernels.movement(a, b, c)
 
 
+@pytest.mark.parametrize("second", ["adam", "yogi", "adagrad"])
 @pytest.mark.parametrize("clip", [None, 1e-3, 5.0, 1e9])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("d", LENGTHS)
-def test_clipped_steps(put: Any, d: int, dtype: Any, clip: float | None) -> None:
+def test_clipped_steps(put: Any, d: int, dtype: Any, clip: float | None, second: Any) -> None:
     x, g, m, v = vectors(d, 4, d, dtype)
     v = abs(v)
     dx, dg, dm, dv = put(x), put(g), put(m), put(v)
     assert cuda.clip_sgd(dx, dg, 0.1, clip) == kernels.clip_sgd(x, g, 0.1, clip)
     for step in (1, 2, 1000):
-        rule = AdamRule(0.01, step=step)
+        rule = AdamRule(0.01, bias_correction=second == "adam", step=step, second=second)
         assert cuda.clip_adam(dx, dm, dv, dg, rule, clip) == kernels.clip_adam(x, m, v, g, rule, clip)
     for got, want in ((dx, x), (dm, m), (dv, v)):
         same(got, want)
 
 
-@pytest.mark.parametrize("momentum", ["corrected", "plain", "ahead"])
+@pytest.mark.parametrize(("second", "momentum"), reference.KINDS)
 @pytest.mark.parametrize("maximum", ["used", "kept", "none"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("d", [0, 1, 4097, 100_001])
-def test_adaptive_steps(put: Any, d: int, dtype: Any, maximum: str, momentum: str) -> None:
+def test_adaptive_steps(put: Any, d: int, dtype: Any, maximum: str, second: Any, momentum: str) -> None:
     x, m, *deltas = vectors(d, 5, d, dtype)
-    state: list[Any] = [x, m, np.zeros(d, dtype), None if maximum == "none" else np.full(d, 0.5, dtype)]
+    v = np.where(np.arange(d) % 3, m * m, deltas[0] * deltas[0])  # above, below and at the squares of the first direction
+    state: list[Any] = [x, m, v, None if maximum == "none" else np.full(d, 0.5, dtype)]
     fused = [None if a is None else a.copy() for a in state]
     on_gpu, fused_on_gpu = ([None if a is None else put(a) for a in s] for s in (state, fused))
     on_device, use = [put(delta) for delta in deltas], maximum == "used"
     for step in (1, 2, 5):
-        rule = AdamRule(0.01, 0.9, 0.99, 1e-3, momentum == "corrected", step, momentum == "ahead")
+        rule = AdamRule(0.01, 0.9, 0.99, 1e-3, momentum == "corrected", step, momentum == "ahead", second)
         kernels.adaptive_step(*state, deltas[0], rule, use_maximum=use)
         cuda.adaptive_step(*on_gpu, on_device[0], rule, use_maximum=use)
         w = np.array([0.25, -0.5, 0.3]) * step

@@ -65,6 +65,13 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("tau: expected numbers, got <U1 ()", lambda: k.staleness_weight("poly", "3")),
     ("tau: expected finite values >= 0, got [-1]", lambda: k.staleness_weight("poly", [-1])),
     ("a: must be finite and >= 0, got nan", lambda: k.staleness_weight("poly", 1, a=math.nan)),
+    ("steps: must be a whole number between 1 and 2147483647, got 0", lambda: k.steps_by_speed(W, 0)),
+    ("steps: expected a whole number, got float", lambda: k.steps_by_speed(W, 2.0)),
+    ("step_seconds: expected float64 (N,) C-contiguous, got list", lambda: k.steps_by_speed([1.0, 2.0], 4)),
+    ("step_seconds: expected float64 (N,) C-contiguous, got float64 (3, 1)", lambda: k.steps_by_speed(W[:, None], 4)),
+    ("step_seconds: expected finite values > 0, got [1.0, 0.0]", lambda: k.steps_by_speed(np.array([1.0, 0.0]), 4)),
+    ("step_seconds: expected finite values > 0, got [inf, 1.0]", lambda: k.steps_by_speed(np.array([math.inf, 1.0]), 4)),
+    ("step_seconds: expected finite values > 0, got []", lambda: k.steps_by_speed(W[:0], 4)),
 ]  # fmt: skip
 W = np.ones(3)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
+from fedbench import _core
 from fedbench.bench import truth
 from fedbench.kernels import AdamRule, accumulate, adaptive_step, clip_adam, clip_sgd, sum_adaptive_step
 from tests.kernels import reference
@@ -54,18 +55,36 @@ def test_clipped_steps_are_the_reference(isa: str, d: int, dtype: Any, clip: flo
         same([y, m, v], [x, *moments])
 
 
-@pytest.mark.parametrize("momentum", ["corrected", "plain", "ahead"])
+@pytest.mark.parametrize("second", ["yogi", "adagrad"])
+@pytest.mark.parametrize("clip", [None, 1e-3])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("d", [1, 9, 4097])
+def test_clipped_steps_with_other_second_moments_are_the_reference(
+    isa: str, d: int, dtype: Any, clip: float | None, second: Any
+) -> None:
+    x, g, m, v = vectors(d, 4, d, dtype)
+    v = np.where(np.arange(d) % 3 == 0, abs(v), 0).astype(dtype)  # above and below the squares
+    y, new, rule = x.copy(), (m.copy(), v.copy()), AdamRule(0.01, bias_correction=False, second=second)
+    for _ in range(3):
+        x, (m, v), norm, factor = reference.clip_adam(x, (m, v), g, rule, clip)
+        assert clip_adam(y, *new, g, rule, clip, isa=isa) == (norm, factor)
+        same([y, *new], [x, m, v])
+
+
+@pytest.mark.parametrize(("second", "momentum"), reference.KINDS)
 @pytest.mark.parametrize("maximum", ["used", "kept", "none"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("d", LENGTHS)
-def test_adaptive_steps_are_the_reference(isa: str, d: int, dtype: Any, maximum: str, momentum: str) -> None:
+def test_adaptive_steps_are_the_reference(isa: str, d: int, dtype: Any, maximum: str, second: Any, momentum: str) -> None:
+    """Elements of v start above and below D^2, and every third one at it."""
     x, m, *deltas = vectors(d, 5, d, dtype)
-    v, vhat = np.zeros(d, dtype), None if maximum == "none" else np.full(d, 0.5, dtype)
+    weights = np.array([0.25, -0.5, 0.3])
+    first = accumulate.weighted_sum_norm(weights, deltas)[0]
+    v, vhat = np.where(np.arange(d) % 3, m * m, first * first), None if maximum == "none" else np.full(d, 0.5, dtype)
     moments = (m.copy(), v.copy()) if vhat is None else (m.copy(), v.copy(), vhat.copy())
     y, fused = x.copy(), [x.copy(), m.copy(), v.copy(), None if vhat is None else vhat.copy()]
-    weights = np.array([0.25, -0.5, 0.3])
     for step in (1, 2, 5):
-        rule = AdamRule(0.01, 0.9, 0.99, 1e-3, momentum == "corrected", step, momentum == "ahead")
+        rule = AdamRule(0.01, 0.9, 0.99, 1e-3, momentum == "corrected", step, momentum == "ahead", second)
         direction, norm2 = accumulate.weighted_sum_norm(weights * step, deltas)
         x, moments = truth.adaptive(x, moments, direction, rule, maximum == "used")
         adaptive_step(y, m, v, vhat, direction, rule, use_maximum=maximum == "used", isa=isa)
@@ -73,6 +92,22 @@ def test_adaptive_steps_are_the_reference(isa: str, d: int, dtype: Any, maximum:
         assert got == norm2
         same([y, m, v, *([] if vhat is None else [vhat])], [x, *moments])
         same([f for f in fused if f is not None], [x, *moments])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("second", "want"),
+    [("adam", [3.25, 4, 10]), ("yogi", [4, 4, 25]), ("adagrad", [5, 8, 32])],
+    ids=["adam", "yogi", "adagrad"],
+)
+def test_the_second_moments_by_hand(isa: str, second: Any, want: list[float], dtype: Any) -> None:
+    """beta2 = 1/4, v = (1, 4, 28) and D = (2, 2, 2): Yogi goes up by 3/4 of 4, stays where v = D^2, and goes down by it."""
+    x, m, v = (np.array(values, dtype) for values in ([0, 0, 0], [0, 0, 0], [1, 4, 28]))
+    rule = AdamRule(1.0, 0.5, 0.25, 0.0, bias_correction=False, second=second)
+    adaptive_step(x, m, v, None, np.full(3, 2, dtype), rule, use_maximum=False, isa=isa)
+    assert v.tolist() == want
+    assert m.tolist() == [1, 1, 1]
+    assert x.tolist() == (1 / np.sqrt(v)).tolist()
 
 
 @pytest.mark.parametrize("amsgrad", [False, True])
@@ -126,6 +161,25 @@ def test_what_is_not_finite(isa: str, dtype: Any) -> None:
     assert np.isfinite(x[[0, 2]]).all()
 
 
+@pytest.mark.parametrize("maximum", [True, False])
+@pytest.mark.parametrize("second", ["yogi", "adagrad"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_not_finite_stays_in_its_place(isa: str, dtype: Any, second: Any, maximum: bool) -> None:
+    """NaN of D makes v NaN there, an infinity makes it infinite, and nothing else changes."""
+    good, rule = np.array([1, 3, 2, -3, 1], dtype), AdamRule(0.1, bias_correction=False, second=second)
+    bad = good.copy()
+    bad[[1, 3]] = np.nan, -np.inf
+    runs = []
+    for direction in (good, bad):
+        x, m, v, vhat = (np.full(5, value, dtype) for value in (0, 0, 4, 4))
+        adaptive_step(x, m, v, vhat, direction, rule, use_maximum=maximum, isa=isa)
+        runs.append((x, m, v, vhat))
+    assert all(np.array_equal(a[::2], b[::2]) and np.isfinite(b[::2]).all() for a, b in zip(*runs, strict=True))
+    x, _, v, vhat = runs[1]
+    assert np.isnan([x[1], v[1], vhat[1], x[3]]).all()
+    assert np.isinf([v[3], vhat[3]]).all()
+
+
 A, B, C, D = (np.ones(4, np.float32) for _ in range(4))
 RULE = AdamRule(0.1)
 
@@ -134,6 +188,11 @@ def frozen(array: Array) -> Array:
     array = array.copy()
     array.flags.writeable = False
     return array
+
+
+def core_step(bias_correction: bool, second: str) -> None:
+    """Makes a step past the checks of AdamRule."""
+    _core.adaptive_step(A, (B, C), D, (0.1, 0.9, 0.99, 1e-3, bias_correction, 1, False, second), False, "")
 
 
 REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
@@ -149,11 +208,13 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (TypeError, r"v: expected length 4", lambda: clip_adam(A, B, np.ones(5, np.float32), D, RULE)),
     (ValueError, "step: must be a whole number .* got 0", lambda: clip_adam(A, B, C, D, AdamRule(0.1, step=0))),
     (ValueError, "vhat: expected length 4, got 0", lambda: adaptive_step(A, B, C, None, D, RULE)),
-    (
-        ValueError,
-        "ahead: is defined without",
-        lambda: AdamRule(1, ahead=True),
-    ),
+    (ValueError, "ahead: is defined without", lambda: AdamRule(1, ahead=True)),
+    (ValueError, "second: yogi is defined without bias correction only", lambda: AdamRule(1, second="yogi")),
+    (ValueError, "second: adagrad is defined without bias correction only", lambda: AdamRule(1, second="adagrad")),
+    (ValueError, "second: expected adam, yogi or adagrad, got 'rmsprop'", lambda: AdamRule(1, second="rmsprop")),  # type: ignore[arg-type]
+    (ValueError, "second: expected adam, yogi or adagrad, got rmsprop", lambda: core_step(False, "rmsprop")),
+    (ValueError, "second: yogi and adagrad are defined without bias correction only", lambda: core_step(True, "yogi")),
+    (ValueError, "second: yogi and adagrad are defined without bias correction only", lambda: core_step(True, "adagrad")),
     (ValueError, "vhat: must not overlap direction", lambda: adaptive_step(A, B, C, D, D, RULE)),
     (ValueError, "m: must not overlap one of the vectors", lambda: sum_adaptive_step(A, B, C, D, [1.0], [B], RULE)),
     (ValueError, "one weight per vector, got 2 weights for 1", lambda: sum_adaptive_step(A, B, C, D, [1.0, 2], [A + 1], RULE)),

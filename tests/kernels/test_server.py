@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from fedbench import kernels
 from fedbench.errors import UsageError
@@ -120,6 +123,45 @@ def test_staleness_weights_are_1_when_fresh_and_never_grow(rule: Any) -> None:
     assert (s > 0).all()
 
 
+@pytest.mark.parametrize(
+    ("seconds", "steps", "expected"),
+    [
+        ([1, 2, 0.5], 16, [8, 4, 16]),
+        ([1, 1.5, 3, 11], 10, [10, 6, 3, 1]),  # of 6.67, 3.33 and 0.91
+        ([3, 3, 3], 7, [7, 7, 7]),
+        ([0.3, 1.5], 10, [10, 2]),
+        ([0.1, 4.9], 98, [98, 2]),  # 98 (0.1 / 4.9) is 2 less a rounding error
+        ([5], 1, [1]),
+    ],
+)
+def test_steps_by_speed(seconds: list[float], steps: int, expected: list[int]) -> None:
+    got = kernels.steps_by_speed(np.array(seconds, np.float64), steps)
+    assert got.dtype == np.int64
+    assert got.tolist() == expected
+
+
+@given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=20), st.integers(1, 2**31 - 1))
+def test_slower_clients_have_fewer_steps(seconds: list[float], steps: int) -> None:
+    """The fastest has all, nobody none, and only who has one step takes longer than the fastest,
+    but for what keeps whole numbers whole."""
+    step_seconds = np.array(seconds)
+    got = kernels.steps_by_speed(step_seconds, steps)
+    assert got[step_seconds.argmin()] == got.max() == steps
+    assert got.min() >= 1
+    assert (np.diff(got[np.argsort(step_seconds)]) <= 0).all()
+    took, longest = got * step_seconds, steps * step_seconds.min()
+    assert ((got == 1) | (took <= longest * (1 + 1e-12) + 1e-9 * step_seconds)).all()
+    assert ((got + 1) * step_seconds > longest * (1 - 1e-12)).all()
+
+
+@given(st.floats(1e-6, 1e6), st.lists(st.integers(1, 2000), min_size=1, max_size=9), st.integers(1, 500))
+@example(1.0, [49], 1)
+def test_whole_ratios_are_exact(fastest: float, slower: list[int], each: int) -> None:
+    """A client that is r times as slow has 1/r of the steps, where r divides them."""
+    for ratio in slower:
+        assert kernels.steps_by_speed(np.array([fastest, ratio * fastest]), ratio * each).tolist() == [ratio * each, each]
+
+
 def test_direction_cosine() -> None:
     base, moved = np.array([1.0, 1.0]), np.array([3.0, 4.0])
     x = base + moved
@@ -129,3 +171,52 @@ def test_direction_cosine() -> None:
     assert kernels.direction_cosine(x, base, np.array([-4.0, 3.0])) == 0
     assert kernels.direction_cosine(x, base, np.zeros(2)) == 0
     assert kernels.direction_cosine(base, base, moved) is None
+
+
+def test_direction_angle() -> None:
+    """Degrees, between x - base and delta."""
+    base, moved = np.array([1.0, 1.0]), np.array([3.0, 4.0])
+    x = base + moved
+    assert kernels.direction_angle(x, base, np.array([-4.0, 3.0])) == 90
+    assert kernels.direction_angle(x, base, -7 * moved) == 180
+    assert kernels.direction_angle(x, base, 7 * moved) == 0
+    assert kernels.direction_angle(np.array([1.0, 6.0]), np.zeros(2), np.array([3.0, 18.0])) == 0  # a cosine above 1 by rounding
+    assert kernels.direction_angle(x, base, np.array([7.0, 1.0])) == pytest.approx(45, rel=1e-14)
+    assert kernels.direction_angle(x, base, np.array([4.0, 3.0])) == pytest.approx(math.degrees(math.acos(24 / 25)), rel=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nothing_has_an_angle_with_zero(dtype: Any) -> None:
+    x, zero = np.array([3, 4], dtype), np.zeros(2, dtype)
+    assert kernels.direction_angle(x, x, x) == 0
+    assert kernels.direction_angle(x, zero, zero) == 0
+    assert kernels.direction_angle(x, x, zero, smallest=1.0) == 0
+
+
+def test_an_angle_below_the_smallest_counts_as_none() -> None:
+    x, zero = np.array([1.0, 0.0]), np.zeros(2)
+    for degrees in (0.0009, 0.0011, 44.9, 45.1):
+        delta = np.array([1.0, math.tan(math.radians(degrees))])
+        assert kernels.direction_angle(x, zero, delta) == pytest.approx(degrees, rel=1e-6)
+        for smallest in (1e-3, 45.0):
+            want = degrees if degrees >= smallest else 0
+            assert kernels.direction_angle(x, zero, delta, smallest=smallest) == pytest.approx(want, rel=1e-6)
+    right = np.array([0.0, 1.0])
+    assert kernels.direction_angle(x, zero, right, smallest=90.0) == 90
+
+
+SOME = arrays(np.float64, 4, elements=st.floats(-1e3, 1e3).filter(lambda value: value == 0 or abs(value) > 1e-3))
+
+
+@given(SOME, SOME, st.floats(1e-3, 1e3), st.floats(0, 180))
+def test_angles_are_symmetric_and_have_no_length(a: Any, b: Any, factor: float, smallest: float) -> None:
+    zero = np.zeros(4)
+    angle = kernels.direction_angle(a, zero, b)
+    assert 0 <= angle <= 180
+    assert kernels.direction_angle(b, zero, a) == pytest.approx(angle, abs=1e-5)  # acos is steep at 1 and -1
+    assert kernels.direction_angle(a, zero, factor * b) == pytest.approx(angle, abs=1e-5)
+    if a.any() and b.any():
+        assert kernels.direction_angle(a, zero, -b) == pytest.approx(180 - angle, abs=1e-5)
+    else:
+        assert angle == 0
+    assert kernels.direction_angle(a, zero, b, smallest=smallest) == (angle if angle >= smallest else 0)

@@ -25,6 +25,7 @@ from fedbench.types import (
     LocalRule,
     Message,
     Reply,
+    ServerMemory,
     State,
     Traffic,
     Vector,
@@ -109,6 +110,31 @@ class BroadcastWrites(Base):
     def broadcast(self, state: State, tools: Tools) -> Message:
         state.x = state.x * 0.999
         return Message(x=state.x)
+
+
+class JudgedInDoubles(Base):
+    def evaluated(self, state: State) -> Vector:
+        return state.x / np.float64(1)
+
+
+class JudgedByATick(Base):
+    ticks: ClassVar[list[int]] = []
+
+    def evaluated(self, state: State) -> Vector:
+        self.ticks.append(0)
+        return state.x + np.float32(len(self.ticks))
+
+
+class JudgingWrites(Base):
+    def init(self, x0: Vector, tools: Tools) -> State:
+        return State(x=x0, average=x0.copy())
+
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=2)
+
+    def evaluated(self, state: State) -> Vector:
+        state.average[:] = (state.average + state.x) / 2
+        return np.zeros_like(state.x)
 
 
 class Climbs(Base):
@@ -196,6 +222,9 @@ BROKEN: dict[type[Algorithm], tuple[str, str]] = {
     Overflows: ("finite", "Diverged: version 2 is not finite"),
     RemembersInTheObject: ("repeatable", "a second run differs from the first: x differs from version 1 on"),
     BroadcastWrites: ("inputs kept", "broadcast changes the state; only step may"),
+    JudgedInDoubles: ("judged model", "broken.evaluated: x must stay float32 (5,), got float64 (5,)"),
+    JudgedByATick: ("judged model", "evaluated gives another model when it is called again; it must be pure"),
+    JudgingWrites: ("judged model", "evaluated changes the state; only step may"),
     Climbs: ("loss falls", "does not fall in 60 updates"),
     SendsMoreThanItSays: ("costs declared", "says 1 vectors up a job, reply has 2"),
     TalksMoreThanItSays: ("costs declared", "says 1 vectors down a job, message has 2"),

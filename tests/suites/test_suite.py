@@ -36,7 +36,7 @@ def test_axes_changes_one_factor_at_a_time() -> None:
     axes = load("axes")
     base = axes.scenario_at(axes.points[0]).resolved()
     assert len(axes.points) >= 12
-    assert len(axes.selectors()) == 34
+    assert len(axes.selectors()) == 42
     for point in axes.points[1:]:
         other = axes.scenario_at(point).resolved()
         changed = {key for key in base if other[key] != base[key]} - {"budget", "evaluation"}

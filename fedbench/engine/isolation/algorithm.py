@@ -154,6 +154,9 @@ class Isolated(Elsewhere):
         state.x = self._called("step", np.ndarray, *_columns(batch), writes, answers=lent)
         self.measured.updated()
 
+    def evaluated(self, state: State) -> Vector:
+        return self._called("evaluated", np.ndarray)
+
     def entry_weights(self, batch: Batch, info: Info) -> Weights:
         lent = {**_known(info), "base_x": batch.base_x}
         return self._called("entry_weights", np.ndarray, *_columns(batch), answers=lent)

@@ -126,6 +126,7 @@ class Served:
             "requires": sorted(self._class.requires),
             "sends": self._class.sends,
             "pooled": self._class.pooled,
+            "alone": self._class.alone,
             "clients_remember": self._class.clients_remember,
             "hooks": [name for name in hooks if not name.startswith("_")],
             "defaults": self._class().options(),
@@ -191,6 +192,9 @@ class Served:
         if "memory" in self._state:
             self._state.memory.writeable = True
         return self._state.x
+
+    def evaluated(self) -> Vector:
+        return self._algorithm.evaluated(self._state)
 
     def entry_weights(self, columns: dict[str, Array], version: int, sent: dict[str, Array]) -> Weights:
         return self._algorithm.entry_weights(self._batch(columns, version, sent), self._info(self._clients))

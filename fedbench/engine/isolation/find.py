@@ -17,7 +17,7 @@ from fedbench.errors import OriginError, PluginError, UsageError
 from fedbench.protocols import Algorithm
 from fedbench.registry import ALGORITHMS
 
-NOTHING = dict.fromkeys(("name", "class", "hooks", "requires", "sends", "pooled", "clients_remember", "defaults"))
+NOTHING = dict.fromkeys(("name", "class", "hooks", "requires", "sends", "pooled", "alone", "clients_remember", "defaults"))
 NEEDED = {name for name in vars(Isolated) if name.startswith("_")} | {
     *("make", "options", "rule_terms", "rule", "dispatch", "init", "broadcast", "step")
 }
@@ -102,6 +102,7 @@ def _class(process: Process, name: str, declared: dict[str, Any], origin: Mappin
             "requires": frozenset(map(str, facts["requires"])),
             "sends": str(facts["sends"]),
             "pooled": facts["pooled"] is True,
+            "alone": facts["alone"] is True,
             "clients_remember": facts["clients_remember"] is True,
             "defaults": dict(facts["defaults"]),
         }

@@ -134,7 +134,8 @@ TRAIN_LOSS_EXAMPLES = 2000
 
 
 class Snapshot(NamedTuple):
-    """A model x (d,) and its buffers (m,) at one version."""
+    """A model x (d,) and its buffers (m,) at one version. Of clients that are alone x is (N, d),
+    and a backend gets it row by row."""
 
     x: Vector
     buffers: Vector

@@ -91,7 +91,7 @@ class Results:
         for selector, label in self.labels.items():
             algorithm = self.suite.algorithm(selector)
             kind = "synchronous" if isinstance(algorithm.dispatch(Info(100, lambda: np.ones(100))), Rounds) else "asynchronous"
-            found[label] = "reference" if algorithm.pooled else kind
+            found[label] = "reference" if algorithm.reference else kind
         return found
 
     @property
@@ -196,14 +196,14 @@ class Results:
         return found
 
     def _boards(self, *, tuned: bool) -> dict[str, Board]:
-        pooled = frozenset(label for label, family in self.families.items() if family == "reference")
+        references = frozenset(label for label, family in self.families.items() if family == "reference")
         selectors = {label: selector for selector, label in self.labels.items()}
         rows = self.complete(tuned=tuned)
         groups = {
             point: {label: self.group(point, selectors[label], tuned=tuned) for label in of_point}
             for point, of_point in rows.items()
         }
-        return boards(rows, references=pooled, groups=groups)
+        return boards(rows, references=references, groups=groups)
 
 
 def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:

@@ -19,19 +19,21 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.isolation import process as processes
+from fedbench.engine.isolation.find import isolated
 from fedbench.engine.isolation.process import ConfinedError, Process
 from fedbench.engine.run import Run
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.verify import verify
-from fedbench.errors import OriginError, PluginError
+from fedbench.errors import FedbenchError, OriginError, PluginError
 from fedbench.results.record import Record, with_results
 from fedbench.scenarios.load import load
 from tests.conftest import alter, altered, sealed
 from tests.engine.isolation.plugins import ATTACKS, HONEST, attacking, confined
 
 SMALL = ["clients=12", "budget.seconds=3", "local.steps=3", "task.model=softmax", "public.size=50"]
-FEW = ("fedagrac", "fedavg", "fedecho", "ringleader", "scaffold")
-"""With everything that crosses: choices of steps, plain rounds, logits and their pullback, rows."""
+FEW = ("fedagrac", "fedavg", "fedecho", "fedexp", "local_only", "ringleader", "scaffold")
+"""With everything that crosses: choices of steps, plain rounds, logits and their pullback, rows,
+the model that is judged, and rows that are judged."""
 
 
 def made(file: Path, options: dict[str, Any] | None = None) -> Record:
@@ -87,6 +89,57 @@ def test_a_plugin_that_selects_and_weighs_by_itself(tmp_path: Path) -> None:
     record = made(file)
     assert record.warnings == ("x has 650 numbers",)
     assert verify(record, algorithm=f"{file}:Mine").verdict == "identical"
+
+
+AVERAGING = """\
+from fedbench import registry
+from fedbench.types import State
+
+
+class Mine(registry.find("algorithm", "fedavg")):
+    name = "mine"
+
+    def init(self, x0, tools):
+        return State(x=x0, average=x0)
+
+    def step(self, state, batch, tools):
+        super().step(state, batch, tools)
+        state.average = state.average + (state.x - state.average) * 0.25
+
+    def evaluated(self, state):
+        return {given}
+"""
+
+
+def test_a_plugin_that_is_judged_by_another_model(tmp_path: Path) -> None:
+    """Curves, metrics and digest are those of its own average here as well as there."""
+    records = {}
+    for given in ("state.average", "state.x"):
+        file = tmp_path / f"plugin_{given[6:]}.py"
+        file.write_text(AVERAGING.format(given=given))
+        records[given] = record = made(file)
+        assert verify(record, algorithm=f"{file}:Mine").verdict == "identical"
+    average, last = records.values()
+    assert average.digests.plan == last.digests.plan
+    assert average.digests.model != last.digests.model
+    assert average.final.test_loss != last.final.test_loss
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("state.average.tolist()", r"algorithm mine: evaluated does not give <class 'numpy.ndarray'>, but \['float', "),
+        ("None", "algorithm mine: evaluated does not give <class 'numpy.ndarray'>, but NoneType"),
+        ("state.average * 1e-3 if batches else state.x", "NameError: name 'batches' is not defined"),
+        ("state.average[1:]", r"mine.evaluated: x must stay float32 \(650,\), got float32 \(649,\)"),
+        ("state.average.astype('float64')", r"mine.evaluated: x must stay float32 \(650,\), got float64 \(650,\)"),
+    ],
+)
+def test_a_plugin_that_is_judged_by_no_model(tmp_path: Path, given: str, words: str) -> None:
+    file = tmp_path / "plugin.py"
+    file.write_text(AVERAGING.format(given=given))
+    with isolated("mine", {}, f"{file}:Mine") as mine, pytest.raises(FedbenchError, match=words):
+        Run(RunSpec(load("digits-demo", SMALL), mine.make({}), 0)).record()
 
 
 GREEDY = """\

@@ -78,7 +78,7 @@ def test_everything_of_the_library_has_a_paper() -> None:
     for name in load.names():
         for trace in trace_sources(load.load(name).resolved()):
             assert trace.get("sha256") in cite.TRACES
-    assert all(cited(name)[1:] for name in registry.ALGORITHMS if not registry.find("algorithm", name).pooled)
+    assert all(cited(name)[1:] for name in registry.ALGORITHMS if not registry.algorithm(name).reference)
 
 
 def test_a_name_that_nothing_has() -> None:

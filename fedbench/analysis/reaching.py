@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench.analysis import metrics
 from fedbench.errors import UsageError, nearest
+from fedbench.results import holding
+from fedbench.results.holding import Flags, Integers
 from fedbench.results.record import Record
 
-HOLD = (6, 5)  # the window ends at t times this fraction; whole numbers, so that no rounding decides
-MODELS = 3
 EVALUATIONS = 3
 
 Rule = Literal["window", "touch", "evaluations", "models"]
@@ -36,9 +35,6 @@ WORDS: Mapping[Rule, str] = {
     "evaluations": "three evaluations",
     "models": "three models",
 }
-
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 class Goal(Protocol):
@@ -107,11 +103,4 @@ def ends(at_ns: Integers, version: Integers, rule: Rule) -> Integers:
         return places
     if rule == "evaluations":
         return np.minimum(places + EVALUATIONS - 1, n)
-    model = np.cumsum(np.diff(version, prepend=version[:1]) != 0)
-    third = np.searchsorted(model, model + MODELS - 1)
-    if rule == "models":
-        return third
-    over, under = HOLD
-    last = np.searchsorted(under * at_ns, over * at_ns, side="right") - 1
-    window = np.where(under * at_ns[-1:] >= over * at_ns, last, n)
-    return np.maximum(window, third)
+    return holding.third(version) if rule == "models" else holding.ends(at_ns, version)

@@ -11,6 +11,7 @@ import numpy as np
 from fedbench.engine.execute import Execution
 from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
 from fedbench.kernels.scheduler import NANOSECONDS
+from fedbench.results import holding
 from fedbench.results.sections import METRICS
 from fedbench.scenarios.grid import Grid
 from fedbench.scenarios.schema import Target
@@ -75,8 +76,9 @@ class Evaluator:
 class GridEvaluator:
     """An observer that gives each point of the evaluation grid the metrics of the newest version
     whose time is at or before it. If there is a `goal`, it raises GoalHeld at the first grid point
-    at which the goal is met for the `hold_points`-th time in a row, and makes no later row. Without
-    one, models wait until there are `at_a_time`, which are then evaluated together."""
+    at which the goal is met for the `hold_points`-th time in a row, or with None at which it is
+    held by the rules of reaching, and makes no later row. Without one, models wait until there are
+    `at_a_time`, which are then evaluated together."""
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class GridEvaluator:
         grid: Grid,
         progress: Progress | None = None,
         goal: Target | None = None,
-        hold_points: int = 1,
+        hold_points: int | None = 1,
         at_a_time: int = 1,
     ) -> None:
         self._evaluate = evaluate
@@ -97,6 +99,7 @@ class GridEvaluator:
         self.progress = progress
         self._goal, self._hold_points = goal, hold_points
         self._held = self._seen = 0
+        self._begin = 0  # the first of the rows that meet the goal up to the last row, or to the one before
 
     @property
     def rows(self) -> list[Metrics]:
@@ -151,11 +154,23 @@ class GridEvaluator:
         are enough."""
         if self._goal is None:
             return
-        for row in self._rows[self._seen :]:
+        for place, row in enumerate(self._rows[self._seen :], self._seen):
+            self._begin = self._begin if self._held else place
             self._held = self._held + 1 if np.float32(row[self._goal.metric]) >= self._goal.value else 0
         self._seen = len(self._rows)
-        if self._held >= self._hold_points:
+        if self._is_held():
             raise GoalHeld
+
+    def _is_held(self) -> bool:
+        """Returns whether the last rows that meet the goal are enough. They end with the last row
+        of all, or just before it."""
+        if self._hold_points is not None:
+            return self._held >= self._hold_points
+        places = range(self._begin, self._seen)
+        above = np.array([place < self._seen - 1 or self._held > 0 for place in places], np.bool_)
+        at_ns = np.array([self.grid.time_ns(place) for place in places], np.int64)
+        version = np.array([self._rows[place]["version"] for place in places], np.int64)
+        return holding.stop(above, at_ns, version) is not None
 
     @property
     def end_seconds(self) -> float:

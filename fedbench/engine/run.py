@@ -132,7 +132,7 @@ class Run:
             s.evaluation.grid,
             self.progress,
             s.goal,
-            s.budget.hold_points,
+            s.budget.hold_points if s.budget.hold == "points" else None,
             self.evaluator.at_a_time,
         )
 

@@ -152,5 +152,6 @@ def budget(given: BudgetPart) -> str:
     parts += [f"{most:,} {name}" for name, most in (("updates", given.updates), ("jobs", given.jobs)) if most < UNCAPPED]
     if given.stop_at_target:
         points = given.hold_points
-        parts.append("all targets" if points == 1 else f"the highest target at {points:,} evaluations in a row")
+        held = "the highest target, held for 20 % of the time" if given.hold == "window" else ""
+        parts.append(held or ("all targets" if points == 1 else f"the highest target at {points:,} evaluations in a row"))
     return " or ".join(parts)

@@ -14,10 +14,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from fedbench.errors import RecordError, UsageError
+from fedbench.kernels.timing import NANOSECONDS
 from fedbench.registry import parse_selector
+from fedbench.results import holding
 from fedbench.results.record import SERVER_CURVE, Column, Record, first_held, hits, result_digest, run_id, server_digest
 from fedbench.results.sections import METRICS, SERVER_LEDGER, Spec
 from fedbench.scenarios.grid import in_seconds
+from fedbench.scenarios.schema import Target
 from fedbench.types import PASSES_OF_A_GRADIENT
 
 Checks = Iterator[tuple[str, object, object]]
@@ -93,12 +96,21 @@ def _stop(record: Record) -> Checks:
     seconds, end, scenario = record.curves["seconds"], record.final.seconds, record.spec.scenario
     goal, last, held = scenario.goal, len(seconds) - 1, None
     if goal is not None:
-        held = first_held(record.curves[goal.metric], goal.value, scenario.budget.hold_points)
+        held = _held(record, goal)
     yield "curves.seconds", last if held is None else held, last
     yield "outcome.ended_by", held is not None, record.outcome.ended_by == "target"
     if held is not None:  # the clock rounds to nanoseconds, so `end` need not be the point itself
         following = in_seconds(scenario.evaluation.grid.times_ns(held + 2))[-1]
         yield "final.seconds", True, bool(seconds[held] <= end < following)
+
+
+def _held(record: Record, goal: Target) -> int | None:
+    """Returns the index of the point at which the run has held its goal, None if it does not."""
+    budget, values = record.spec.scenario.budget, record.curves[goal.metric]
+    if budget.hold == "points":
+        return first_held(values, goal.value, budget.hold_points)
+    at_ns = np.rint(record.curves["seconds"] * NANOSECONDS).astype(np.int64)
+    return holding.stop(values >= goal.value, at_ns, np.asarray(record.curves["version"], np.int64))
 
 
 def _targets(record: Record) -> Checks:

@@ -37,7 +37,7 @@ ADDED_KEYS = (
     "local.steps.minimum",
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
     "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma", "evaluation.kind",
-    "server",
+    "server", "budget.hold",
 )  # fmt: skip
 """Keys that were added after the first records were made. They are not hashed while they have their
 defaults, so the hashes and run ids of these records stay as they are."""
@@ -80,7 +80,9 @@ class BudgetPart(Part):
 
     `seconds` are virtual. With `stop_at_target` a run also ends at the first point of the
     evaluation grid at which the highest target is met, and was met at each of the `hold_points` - 1
-    points before it.
+    points before it. With `hold: window` it ends at the first point at which it is certain that the
+    target is held as the rules of reaching want it: in all of [t, 1.2 t], and by three different
+    models.
     """
 
     updates: PositiveInt
@@ -88,8 +90,13 @@ class BudgetPart(Part):
     jobs: Annotated[Integer, Field(ge=1, le=2**62)] = 100_000_000
     stop_at_target: bool = False
     hold_points: Annotated[Integer, Field(ge=1, le=1000)] = 1
+    hold: Literal["points", "window"] = "points"
 
     def _check(self) -> None:
+        if self.hold == "window" and not self.stop_at_target:
+            raise ValueError("hold: window needs stop_at_target: true, got it without")
+        if self.hold == "window" and self.hold_points != 1:
+            raise ValueError(f"hold: window counts no points, so hold_points must be 1, got {self.hold_points}")
         if self.hold_points != 1 and not self.stop_at_target:
             raise ValueError(f"hold_points other than 1 needs stop_at_target: true, got {self.hold_points} without it")
 

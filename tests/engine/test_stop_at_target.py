@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from fedbench import registry
+from fedbench.analysis.reaching import reach
 from fedbench.engine import plan as planning
 from fedbench.engine.evaluate import METRICS
 from fedbench.engine.run import Run, RunOptions
@@ -142,6 +143,31 @@ def test_it_ends_where_the_highest_target_was_held(algorithm: str, hold_points: 
     assert_same(record, short)
     assert_same(read(Store(tmp_path).write(record)), record)
     assert verify(record).verdict == "identical"
+
+
+@pytest.mark.parametrize("algorithm", ["fedbuff[buffer_size=2]", "fedavg[cohort_size=2]", "fedavg[cohort_size=6]"])
+def test_it_ends_where_the_target_is_held_by_the_rules(algorithm: str, tmp_path: Path) -> None:
+    """What is said of the targets is the same as of the run that goes on, and it goes on where it
+    was interrupted."""
+    record, whole = run(algorithm, *RAGGED, "budget.hold=window"), run(algorithm, *RAGGED[1:])
+    targets = record.spec.scenario.targets
+    found = reach(record, targets)
+    assert [one is not None and one.is_held for one in found] == [True, True]
+    assert found == reach(whole, targets)
+    assert record.outcome.ended_by == "target"
+    assert record.final.seconds < whole.final.seconds
+    assert_same(read(Store(tmp_path / "whole").write(record)), record)
+    assert verify(record).verdict == "identical"
+    stop_at = record.final.version - 1
+
+    def progress(version: int, seconds: float, accuracy: float | None) -> None:
+        if version == stop_at:
+            raise KeyboardInterrupt
+
+    one, store = spec(algorithm, *RAGGED, "budget.hold=window"), Store(tmp_path / "cut")
+    with pytest.raises(KeyboardInterrupt):
+        Run(one, store, progress=progress).record()
+    assert_same(Run(one, store, RunOptions(resume=True)).record(), record)
 
 
 def test_a_target_that_is_never_held_lets_the_budget_end_the_run(tmp_path: Path) -> None:

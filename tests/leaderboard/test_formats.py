@@ -81,3 +81,5 @@ def test_outcomes_and_budget():
     assert formats.budget(budget(stop_at_target=True)) == "20 s of virtual time or all targets"
     held = budget(stop_at_target=True, hold_points=3)
     assert formats.budget(held) == "20 s of virtual time or the highest target at 3 evaluations in a row"
+    held = budget(stop_at_target=True, hold="window")
+    assert formats.budget(held) == "20 s of virtual time or the highest target, held for 20 % of the time"

@@ -65,6 +65,20 @@ def test_ends_that_do_not_fit(storable: Make, points: int, curve: tuple[float, .
         check(storable, curve, ended_by, stop_at_target=True, hold_points=points)
 
 
+@pytest.mark.parametrize(
+    ("curve", "ended_by"),
+    [((0.1, 0.1, 0.1, 0.1, 0.1, 0.8, 0.8, 0.8), "target"), ((0.1, 0.8, 0.8), "time"), ((*[0.1] * 5, 0.8, 0.8, 0.8, 0.8), None)],
+)
+def test_ends_where_a_target_is_held(storable: Make, curve: tuple[float, ...], ended_by: str | None) -> None:
+    """Three models, and 6 of 5 points at the least: the last curve goes on behind its end."""
+    if ended_by is not None:
+        check(storable, curve, ended_by, stop_at_target=True, hold="window")
+        return
+    for one in ("time", "target"):
+        with pytest.raises(RecordError, match=r"here: curves\.seconds: the rest of the record gives 7, it says 8"):
+            check(storable, curve, one, stop_at_target=True, hold="window")
+
+
 def test_time_ends_where_the_target_was_held(storable: Make) -> None:
     """Not five seconds later, with a version that no point shows."""
     one = storable(curve=HELD, ended_by="target")

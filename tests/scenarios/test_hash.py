@@ -88,10 +88,13 @@ def test_what_is_used_is_in_the_hash(change: dict[str, Any]) -> None:
 def test_points_to_hold_a_target_are_in_the_hash_where_they_are_not_one() -> None:
     """The hash of stop_at_target alone is that of the commits before there was a hold."""
     budget = {"updates": 5000, "seconds": 40, "stop_at_target": True}
-    hashes = [validate(content(DEMO, budget=budget | more), "here").content_hash() for more in ({}, {"hold_points": 1})]
-    assert hashes == [STOPPED, STOPPED]
+    hashes = [
+        validate(content(DEMO, budget=budget | more), "here").content_hash()
+        for more in ({}, {"hold_points": 1}, {"hold": "points"})
+    ]
+    assert hashes == [STOPPED, STOPPED, STOPPED]
     held = {validate(content(DEMO, budget=budget | {"hold_points": n}), "here").content_hash() for n in (2, 3, 1000)}
-    assert len({*held, STOPPED}) == 4
+    assert len({*held, STOPPED, validate(content(DEMO, budget=budget | {"hold": "window"}), "here").content_hash()}) == 5
 
 
 def test_steps_without_a_kind_are_normal() -> None:

@@ -172,3 +172,12 @@ def test_a_path_works_like_a_name(tmp_path: Path) -> None:
     copy.write_text((LIBRARY / "digits-demo.yaml").read_text().replace("name: digits-demo", "name: mine"))
     assert load(copy).name == "mine"
     assert overrides_of(load(copy)) is None
+
+
+def test_a_hold_by_the_rules_needs_a_target_and_counts_no_points() -> None:
+    stop = "budget.stop_at_target=true"
+    assert load("digits-demo", [stop, "budget.hold=window"]).budget.hold == "window"
+    with pytest.raises(UsageError, match=r"digits-demo: budget: hold: window needs stop_at_target: true, got it without"):
+        load("digits-demo", ["budget.hold=window"])
+    with pytest.raises(UsageError, match=r"budget: hold: window counts no points, so hold_points must be 1, got 3"):
+        load("digits-demo", [stop, "budget.hold=window", "budget.hold_points=3"])

@@ -1,9 +1,10 @@
-"""`fedbench suite` and `fedbench tune`."""
+"""`fedbench suite list|plan|run|status`."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -13,21 +14,22 @@ from fedbench import origins, registry
 from fedbench.analysis import profiles
 from fedbench.cli import clusters, completion
 from fedbench.cli.interrupts import interruptible
-from fedbench.cli.options import TUNED, JsonOption, ProcessesOption
+from fedbench.cli.options import JsonOption, ProcessesOption
 from fedbench.cli.output import print_json, print_table, say, show
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError, nearest
 from fedbench.launch.executors import Executor
 from fedbench.launch.progress import watching
-from fedbench.results.store import Store, write_atomically
+from fedbench.results.store import Store
 from fedbench.suites import campaign, tuned, tuning
 from fedbench.suites import space as spaces
 from fedbench.suites import suite as suites
-from fedbench.suites import trials as trials_table
 from fedbench.suites.findings.results import reference_file
 from fedbench.suites.price import Cell, Total, priced
+from fedbench.suites.search import advanced, search
 from fedbench.suites.suite import Point, Suite
+from fedbench.suites.tuning_parts import Halving
 
 app = typer.Typer(name="suite", help="Run experiments over scenarios, algorithms and seeds.", no_args_is_help=True)
 
@@ -101,7 +103,7 @@ def plan(
     found = suites.load(suite)
     cells = list(priced(found, *chosen(found, points, algorithms), timed=not untimed, tell=show))
     if as_json:
-        print_json(*map(vars, cells))
+        print_json(*({**asdict(cell), "tried": cell.tried} for cell in cells))
     else:
         _show_cells(found, cells)
 
@@ -118,7 +120,12 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
         [_priced_row(several, resolves.get(point)) for point, several in by_point.items()],
     )
     total = Total.of(cells)
-    say(f"\n{total.runs:,} runs to compare, {total.tried:,} to find options, {total.steps:,} trained steps")
+    halves = isinstance(suite.tuning, Halving)
+    most = "at most " if halves else ""
+    say(f"\n{total.runs:,} runs to compare, {most}{total.tried:,} to find options, {most}{total.steps:,} trained steps")
+    if halves:
+        *rungs, steeper = [f"{one.runs:,} x {one.share:.0%} of the time" for one in total.rungs]
+        say(f"to find options: {', '.join(rungs)}, and at most {steeper} with larger rates")
     if total.core_seconds is not None:
         say(f"about {total.core_seconds / 3600:.1f} core hours on this machine")
     if total.peak_mb is not None:
@@ -173,7 +180,7 @@ def run(
     frozen = options_of(found, options)
     cells = runnable(found, *chosen(found, points, algorithms))
     wanted = [spec for point, selector in cells for spec in compared(found, frozen, [point], [selector])]
-    _compute(wanted, where, processes, executor, quiet=quiet)
+    refuse_failed(computed(wanted, where, processes, executor, quiet=quiet).failed)
 
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:
@@ -196,7 +203,10 @@ def status(
     options: TunedOption = None,
     store: StoreOption = None,
 ) -> None:
-    """Show how many runs of a suite have a record, and which failed."""
+    """Show how many runs of a suite have a record, and which failed.
+
+    Of a search in several rungs, the trials are those of the rungs that have begun.
+    """
     found, where = opened(suite, store)
     frozen = options_of(found, options)
     some, selectors = chosen(found, points, algorithms)
@@ -205,62 +215,18 @@ def status(
         wanted = compared(found, frozen, [point], selectors)
         row = [point.name, f"{len(wanted) - len(campaign.missing(where, wanted)):,} of {len(wanted):,}"]
         if found.tuning is not None:
-            tried = [
-                spec
-                for trial in tuning.trials(found, spaces.load(found.tuning.space), [point], selectors)
-                for spec in trial.specs
-            ]
-            row.append(f"{len(tried) - len(campaign.missing(where, tried)):,} of {len(tried):,}")
+            space, find = spaces.load(found.tuning.space), tuning.finder(where, {})
+            tried = [advanced(search(found, space, point, selector), find) for selector in selectors]
+            asked = sum(len(one.asked) for one in tried)
+            row.append(f"{asked - sum(len(one.wanted) for one in tried):,} of {asked:,}")
         rows.append(row)
     print_table(f"suite {found.name} in {where.root}", ("point", "runs", *(["trials"] if found.tuning is not None else [])), rows)
     for failure in campaign.failures(where):
         say(f"failed {failure['attempts']} time(s): {failure['run']} on {failure['scenario']}: {failure['why']}")
 
 
-def tune(
-    suite: SuiteArgument,
-    points: PointOption = None,
-    algorithms: OnlyOption = None,
-    store: StoreOption = None,
-    processes: ProcessesOption = 1,
-    on: clusters.OnOption = "here",
-    partition: clusters.PartitionOption = None,
-    account: clusters.AccountOption = None,
-    minutes: clusters.MinutesOption = None,
-    memory: clusters.MemoryOption = None,
-    at_once: clusters.AtOnceOption = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for SUITE.yaml and SUITE-trials.parquet.")] = TUNED,
-    collect: Annotated[bool, typer.Option("--collect", help="Compute nothing; take the trials in the store.")] = False,
-    quiet: QuietOption = False,
-) -> None:
-    """Tune the options of all algorithms of a suite.
-
-    Every algorithm has the same number of trials at every point, on seeds and examples that no
-    comparison uses. Finished trials are taken from the store and from the table of trials. The
-    chosen options are written to SUITE.yaml where all trials have ended, and the results of all
-    trials to the table.
-    """
-    found, where = opened(suite, store)
-    given = clusters.Given(partition, account, minutes, memory, at_once)
-    executor = None if collect else clusters.executor(on, where.root, given, processes=processes)
-    space = spaces.load(tuning.tuning_of(found).space)
-    file, table = output / f"{found.name}.yaml", output / f"{found.name}-trials.parquet"
-    known = trials_table.read(table, found.design_hash()) if table.exists() else {}
-    some = chosen(found, points, algorithms)
-    if not collect:
-        several = [
-            trial for point, selector in runnable(found, *some) for trial in tuning.trials(found, space, [point], [selector])
-        ]
-        wanted = [spec for trial in several for spec in trial.specs if spec.run_id not in known]
-        _compute(wanted, where, processes, executor, quiet=quiet)
-    ended, choices = tuning.collect(found, space, where, known)  # of all points: the files keep what other calls found
-    trials_table.write(table, ended, found.design_hash())
-    write_atomically(file, tuned.as_yaml(tuned.content(found, space, choices)).encode())
-    show(f"{len(ended):,} trials in {table}, {len(choices)} choices in {file}")
-
-
-def _compute(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> None:
-    """Computes the wanted runs that the store lacks. FedbenchError if some of them failed."""
+def computed(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> campaign.Tally:
+    """Computes the wanted runs that the store lacks, and says what became of them."""
     show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
     with (
         interruptible("finished runs are stored, the same command goes on"),
@@ -270,9 +236,14 @@ def _compute(wanted: Sequence[RunSpec], store: Store, processes: int, on: Execut
             wanted, store, processes=processes, options=RunOptions(resume=True), watcher=watcher, executor=on
         )
     show(f"{tally.there:,} of {tally.wanted:,} runs have a record, {tally.before:,} of them had one before")
-    if tally.failed:
-        first, why = tally.failed[0]
+    return tally
+
+
+def refuse_failed(failed: Sequence[tuple[RunSpec, str]]) -> None:
+    """Raises FedbenchError if runs failed, with the first of them."""
+    if failed:
+        first, why = failed[0]
         line, *more = why.split("\n")
         raise FedbenchError(
-            f"{len(tally.failed)} runs failed; the same command tries them again. The first: {first.named}: {line}", *more
+            f"{len(failed)} runs failed; the same command tries them again. The first: {first.named}: {line}", *more
         )

@@ -30,7 +30,7 @@ GROUPS = {
         "info": Verb("info:command", "Show an algorithm, a scenario or a task."),
         "plan": Verb("plan:command", "Simulate the clock of a run without training."),
         "run": Verb("run:command", "Run algorithms on a scenario and record every run."),
-        "tune": Verb("suite:tune", "Tune the options of all algorithms of a suite."),
+        "tune": Verb("tune:command", "Tune the options of all algorithms of a suite."),
         "suite": Verb("suite_results:app", "Run experiments over scenarios, algorithms and seeds."),
         "new": Verb("new:app", "Write a template for your own algorithm or data."),
         "import": Verb("imports:app", "Convert published traces into files for a scenario."),

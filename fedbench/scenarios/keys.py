@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from fedbench.scenarios.data_parts import TEST_BRANCHES
 from fedbench.scenarios.local_parts import STEPS_BRANCHES
 
-TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
+TAGS = ("kind", "distribution", "method")  # keys that choose a member of a union of parts
 BRANCHES = STEPS_BRANCHES | TEST_BRANCHES  # members that no key chooses
 
 

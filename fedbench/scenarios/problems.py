@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from fedbench import plain_files
 from fedbench.errors import UsageError, closest, nearest
-from fedbench.scenarios.keys import annotation_at, fields, members_by_tag, visible
+from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag, visible
 from fedbench.scenarios.schema import Scenario
 
 LIMITS = {
@@ -100,9 +100,11 @@ def problem(item: ErrorDetails, root: type[BaseModel] = Scenario) -> str:
     value = MISSING if kind == "missing" else item["input"]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = item["ctx"]["discriminator"].strip("'")
-        tag = "kind" if tag.endswith("()") else tag  # the name of a function, which chooses by the key `kind`
+        takes = annotation_at(root, path)
+        if tag.endswith("()"):  # the name of a function, which chooses by one of these keys
+            tag = next(key for key in TAGS if key in fields(takes))
         tagged = value.get(tag, MISSING) if isinstance(value, dict) else value
-        return _must_be_one_of(_shown(root, [*path, tag]), list(members_by_tag(annotation_at(root, path))), tagged)
+        return _must_be_one_of(_shown(root, [*path, tag]), list(members_by_tag(takes)), tagged)
     takes = annotation_at(root, path)
     if kind in LIMITS:
         return _must_be(_shown(root, path), LIMITS[kind].format(**item.get("ctx", {})), value)

@@ -18,7 +18,7 @@ from typing import Any
 from fedbench import rules
 from fedbench.documents.validity import Validity
 from fedbench.errors import FedbenchError, RecordError
-from fedbench.results import archive, bounded_parquet
+from fedbench.results import archive
 from fedbench.results.archive import CURVES_FILE, RUNS
 from fedbench.results.consistent import check_consistent
 from fedbench.results.record import Record
@@ -187,7 +187,7 @@ def read_tables(files: Files) -> list[Record]:
     damaged, of another form, or too large."""
     try:
         if TRIALS in files:
-            bounded_parquet.table(files[TRIALS], trials.KINDS, trials.MOST_ROWS, TRIALS, missing=(trials.ACCURACY,))
+            trials.table(files[TRIALS], TRIALS)
         records = list(archive.parse(files[RUNS], files[CURVES_FILE], ARCHIVE))
     except RecordError as error:
         raise FaultsError([_in_file(error)]) from None

@@ -14,10 +14,10 @@ from fedbench.submissions.folder import TRIALS, TUNED, Files
 from fedbench.submissions.rows import Row
 from fedbench.suites import space as spaces
 from fedbench.suites import trials, tuned
+from fedbench.suites.search import Progress, advanced, search
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import Tuned
-from fedbench.suites.tuning import RULE, Choice, Outcome, Trial, choose, tuning_of
-from fedbench.suites.tuning import trials as trials_of
+from fedbench.suites.tuning import RULE, Choice, Outcome, tuning_of
 
 
 def frozen_in(files: Files, suite: Suite) -> tuple[Tuned | None, Mapping[str, Outcome]]:
@@ -39,8 +39,11 @@ def frozen_in(files: Files, suite: Suite) -> tuple[Tuned | None, Mapping[str, Ou
         frozen = tuned.parse(content, suite, TUNED)
         _check_options(frozen, suite)
         expected = space.content_hash({suite.algorithm(one).name for chosen in frozen.points.values() for one in chosen})
-        if (frozen.space_hash, frozen.rule) != (expected, RULE):
-            raise fault(TUNED, f"expected search space {expected} and rule {RULE}, got {frozen.space_hash:.40} and {frozen.rule}")
+        rule = RULE[tuning_of(suite).method]
+        if (frozen.space_hash, frozen.rule) != (expected, rule):
+            raise fault(TUNED, f"expected search space {expected} and rule {rule}, got {frozen.space_hash:.40} and {frozen.rule}")
+        if frozen.draws:
+            raise fault(TUNED, f"draws: a submission has the first draw only, got also {min(frozen.draws)}")
         name = TRIALS
         return frozen, trials.parse(files[TRIALS], suite.design_hash(), TRIALS)
     except FedbenchError as error:
@@ -62,10 +65,10 @@ def runs(rows: Sequence[Row], suite: Suite, frozen: Tuned | None, known: Mapping
     """Yields the runs of all trials of the tuned rows, which have no faults. The arguments are
     those of `faults`."""
     for row, selector, choice in _tuned_rows(rows, frozen):
-        for trial in _trials(row, selector, suite):
-            for spec in trial.specs:
+        for trial, outcomes in _search(row, selector, suite, known).ended:
+            for spec, outcome in zip(trial.specs, outcomes, strict=True):
                 words = f"trial {trial.number} of {selector:.80} at {row.point:.60}, seed {spec.seed}"
-                yield TrialRun(words, spec, known[spec.run_id], trial.number == choice.trial)
+                yield TrialRun(words, spec, outcome, trial.number == choice.trial)
 
 
 def _tuned_rows(rows: Sequence[Row], frozen: Tuned | None) -> Iterator[tuple[Row, str, Choice]]:
@@ -76,8 +79,10 @@ def _tuned_rows(rows: Sequence[Row], frozen: Tuned | None) -> Iterator[tuple[Row
             yield row, selector, frozen.points[row.point][selector]
 
 
-def _trials(row: Row, selector: str, suite: Suite) -> list[Trial]:
-    return list(trials_of(suite, spaces.load(tuning_of(suite).space), [suite.point(row.point)], [selector]))
+def _search(row: Row, selector: str, suite: Suite, known: Mapping[str, Outcome]) -> Progress:
+    """Returns how far the suite's own search comes with the outcomes of a submission."""
+    own = search(suite, spaces.load(tuning_of(suite).space), suite.point(row.point), selector)
+    return advanced(own, lambda spec: known.get(spec.run_id))
 
 
 def _check_options(frozen: Tuned, suite: Suite) -> None:
@@ -105,23 +110,16 @@ def faults(rows: Sequence[Row], suite: Suite, frozen: Tuned | None, known: Mappi
 
 
 def _row_faults(row: Row, selector: str, choice: Choice, suite: Suite, known: Mapping[str, Outcome]) -> Iterator[Finding]:
-    several = _trials(row, selector, suite)
-    wanted = [spec for trial in several for spec in trial.specs]
-    missing = [spec for spec in wanted if spec.run_id not in known]
-    if missing:
-        first = f"run {missing[0].run_id} (seed {missing[0].seed})"
-        yield Finding(
-            TRIALS,
-            f"{row.name} at {row.point}: {len(missing)} of {len(wanted)} runs of its trials are missing, the first is {first}",
-        )
-        return
     try:
-        found = choose(
-            {trial.number: trial.options for trial in several},
-            {trial.number: [known[spec.run_id] for spec in trial.specs] for trial in several},
-        )
+        progress = _search(row, selector, suite, known)
     except (FedbenchError, ValueError, TypeError, OverflowError) as error:
         yield Finding(TRIALS, f"{row.name} at {row.point}: nothing can be chosen from its trials ({error})")
+        return
+    found, missing = progress.choice, progress.wanted
+    if found is None:
+        first = f"run {missing[0].run_id} (seed {missing[0].seed})"
+        several = f"{len(missing)} of {len(progress.asked)} runs of its trials"
+        yield Finding(TRIALS, f"{row.name} at {row.point}: {several} are missing, the first is {first}")
         return
     for key, value in asdict(found).items():
         said = asdict(choice)[key]

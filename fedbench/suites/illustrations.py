@@ -25,7 +25,7 @@ from fedbench.suites import tuned
 from fedbench.suites.sensitivity import option_sensitivity
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import TUNED, Tuned
-from fedbench.suites.tuning import Outcome
+from fedbench.suites.tuning import Outcome, tuning_of
 
 FILE = "pictures.json"
 LARGEST = 32 << 20  # bytes of it
@@ -37,7 +37,7 @@ DIGITS = 5  # significant digits of every number
 
 def illustrate(suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> Pictures:
     """Returns label maps of the first seed, the beginning of its plans with tuned options or, in a
-    suite without any, with default ones, and which options were tried.
+    suite without any, with default ones, and which options were tried if they were tried at once.
 
     Args:
         suite: the suite.
@@ -53,7 +53,7 @@ def illustrate(suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome])
         suite=suite.content_hash(),
         labels={point.name: _thinned(label_map(suite.scenario_at(point), suite.seeds.numbers[0])) for point in suite.points},
         timelines=_timelines(suite, frozen),
-        sensitivity={} if frozen is None else _sensitivity(suite, frozen, known),
+        sensitivity=_sensitivity(suite, frozen, known) if frozen and tuning_of(suite).method == "sobol" else {},
     )
 
 

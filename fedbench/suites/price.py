@@ -15,11 +15,38 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.process import peak_memory_mb
 from fedbench.scenarios.load import load
+from fedbench.suites import space as spaces
+from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite
+from fedbench.suites.tuning import tuning_of
+from fedbench.suites.tuning_parts import Halving
 
 SAMPLES = (0.05, 0.25)
 """The shares of the time budget of the two short runs of every algorithm. The price of a step is
 the difference in seconds between the two over the difference in steps."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """So many runs, at most, for a share of the time budget of each."""
+
+    runs: int
+    share: float
+
+
+def tried(suite: Suite, space: Space, selector: str) -> tuple[Tried, ...]:
+    """Returns the runs in which options of an algorithm are tried at one point, by rung. Behind the
+    rungs of a halving are the runs with larger rates of all trials of the last one, the most that
+    can be needed."""
+    part = tuning_of(suite)
+    if not isinstance(part, Halving):
+        return (Tried((part.trials + 1) * part.seeds.count, 1.0),)
+    more = len(suite.published(selector))
+    *_, last = counts = [rung.trials + (1 + more if rung is part.rungs[-1] else 0) for rung in part.rungs]
+    rates = len(space.rates(suite.algorithm(selector).name))
+    steeper = rates + (rates > 1)
+    found = [Tried(count * rung.seeds, rung.budget_share) for count, rung in zip(counts, part.rungs, strict=True)]
+    return (*found, Tried((last - 1) * steeper * part.rungs[-1].seeds, 1.0))
 
 
 @dataclass(frozen=True)
@@ -31,7 +58,7 @@ class Cell:
     vectors: how many vectors of the model's size the server keeps.
     seconds: of one run on this machine, None if they were not asked for.
     runs: the number of seeds.
-    tried: the number of runs in which options are tried, 0 in a suite that does not tune.
+    rungs: the runs in which options are tried, by rung; none in a suite that does not tune.
     """
 
     point: str
@@ -42,13 +69,24 @@ class Cell:
     vectors: int = 0
     seconds: float | None = None
     runs: int = 0
-    tried: int = 0
+    rungs: tuple[Tried, ...] = ()
+
+    @property
+    def tried(self) -> int:
+        """Returns the number of runs in which options are tried, at most."""
+        return sum(one.runs for one in self.rungs)
+
+    @property
+    def whole(self) -> float:
+        """Returns to how many runs of the whole budget all runs come, at most. What stops at its
+        targets costs less."""
+        return self.compared + sum(one.runs * one.share for one in self.rungs)
 
     @property
     def compared(self) -> int:
         """Returns the number of runs that are compared. A row with tuned options costs as much as
         one with default options."""
-        return self.runs * (2 if self.tried else 1)
+        return self.runs * (2 if self.rungs else 1)
 
 
 def priced(
@@ -67,7 +105,7 @@ def priced(
         MissingDataError: if a data set is not on this machine.
     """
     rates: dict[str, Rate] = {}
-    tried = 0 if suite.tuning is None else (suite.tuning.trials + 1) * suite.tuning.seeds.count
+    space = None if suite.tuning is None else spaces.load(suite.tuning.space)
     for point in points:
         for selector in selectors:
             spec = RunSpec(suite.scenario_at(point), suite.algorithm(selector), suite.seeds.first)
@@ -86,7 +124,7 @@ def priced(
                 vectors=found.server_vectors,
                 seconds=rates[selector].seconds(found.trained_steps) if timed else None,
                 runs=suite.seeds.count,
-                tried=tried,
+                rungs=() if space is None else tried(suite, space, selector),
             )
 
 
@@ -138,7 +176,7 @@ class Total:
     """The price of a whole suite.
 
     runs: runs that are compared.
-    tried: runs in which options are tried.
+    rungs: runs in which options are tried, at most, by rung.
     steps: trained steps of all of them.
     core_seconds: seconds on one core, None if they were not measured.
     peak_mb: the peak memory of this process in MB. It has planned all runs and, if they were timed,
@@ -146,7 +184,7 @@ class Total:
     """
 
     runs: int
-    tried: int
+    rungs: tuple[Tried, ...]
     steps: int
     core_seconds: float | None
     peak_mb: float | None
@@ -154,12 +192,20 @@ class Total:
     @classmethod
     def of(cls, cells: Sequence[Cell]) -> Total:
         """Returns the sum over cells."""
-        each = [(cell.compared + cell.tried, cell) for cell in cells if not cell.refused]
+        each = [(cell.whole, cell) for cell in cells if not cell.refused]
         timed = all(cell.seconds is not None for _, cell in each)
         return cls(
             sum(cell.compared for cell in cells),
-            sum(cell.tried for cell in cells),
-            sum(count * cell.steps for count, cell in each),
+            tuple(
+                Tried(sum(one.runs for one in rung), rung[0].share)
+                for rung in zip(*(cell.rungs for _, cell in each), strict=True)
+            ),
+            round(sum(count * cell.steps for count, cell in each)),
             sum(count * (cell.seconds or 0.0) for count, cell in each) if timed else None,
             peak_memory_mb(),
         )
+
+    @property
+    def tried(self) -> int:
+        """Returns the number of runs in which options are tried, at most."""
+        return sum(one.runs for one in self.rungs)

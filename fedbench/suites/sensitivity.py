@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fedbench.analysis.pictures.sensitivity import Sensitivity, Sought, Tried
-from fedbench.errors import RecordError
+from fedbench.errors import RecordError, UsageError
 from fedbench.suites import space as spaces
 from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuning import Outcome, Score, Trial, choose, trials, tuning_of
@@ -21,9 +21,12 @@ def option_sensitivity(suite: Suite, point: Point, selector: str, known: Mapping
         known: the outcomes of trials by run id, as `fedbench.suites.trials.read` returns them.
 
     Raises:
-        UsageError: if the suite does not say how options are looked for.
+        UsageError: if the suite does not say how options are looked for, or if it halves: trials of
+            several rungs have no common scale.
         RecordError: if the outcome of a trial is missing.
     """
+    if tuning_of(suite).method != "sobol":
+        raise UsageError(f"suite {suite.name}: tuning.method: trials can be drawn if they are made at once (sobol), got halving")
     space = spaces.load(tuning_of(suite).space)
     several = list(trials(suite, space, [point], [selector]))
     runs = {trial.number: [known[spec.run_id] for spec in trial.specs if spec.run_id in known] for trial in several}

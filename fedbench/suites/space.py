@@ -21,16 +21,19 @@ from fedbench.scenarios.problems import read
 
 LIBRARY = Path(__file__).with_name("spaces")
 DIGITS = 3  # significant digits of a value that is tried, so that selectors stay readable
+RATE = "_lr"  # the end of the name of an option that is a rate of learning
 Number = Annotated[Float, Field(ge=-1e9, le=1e9)]
 
 
 class Interval(Part):
     """The values of an option from `low` to `high`. They are uniform, or uniform in the logarithm.
-    They are whole numbers if the option takes whole numbers."""
+    They are whole numbers if the option takes whole numbers. `rate` says that it is a rate of
+    learning, whatever its name; `RATE` has the names that say so themselves."""
 
     low: Number
     high: Number
     scale: Literal["log", "linear"] = "log"
+    rate: bool = False
 
     def _check(self) -> None:
         if self.high <= self.low:
@@ -42,6 +45,10 @@ class Interval(Part):
         """Returns the value at the place u in [0, 1], rounded to DIGITS digits."""
         inside = self.low * (self.high / self.low) ** u if self.scale == "log" else self.low + (self.high - self.low) * u
         return float(f"{inside:.{DIGITS}g}")
+
+    def hashed(self) -> dict[str, object]:
+        """Returns what changes a trial. `rate` came later, so its default is left out."""
+        return self.model_dump(exclude=set() if self.rate else {"rate"})
 
 
 class Options(Part):
@@ -69,19 +76,24 @@ class Space(Part):
     def content_hash(self, names: Collection[str]) -> str:
         """Returns the hash of the intervals of these algorithms. It does not depend on texts or on
         other algorithms. Raises UsageError if one of them has no entry."""
-        content = {name: {key: one.model_dump() for key, one in self.of(name).items()} for name in sorted(names)}
+        content = {name: {key: one.hashed() for key, one in self.of(name).items()} for name in sorted(names)}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
-    def trials(self, name: str, count: int) -> list[dict[str, float]]:
+    def rates(self, name: str) -> list[str]:
+        """Returns the tuned options of an algorithm that are rates of learning."""
+        return [key for key, one in self.of(name).items() if one.rate or key.endswith(RATE)]
+
+    def trials(self, name: str, count: int, scramble: str | None = None) -> list[dict[str, float]]:
         """Returns the options of every trial of an algorithm. The first trial changes nothing, so
         it has the default options. Then come `count` scrambled Sobol' points. The scrambling is
-        a function of the names of the space and of the algorithm. Source of the points: Owen 1998,
-        as implemented by `scipy.stats.qmc`."""
+        a function of the text `scramble`, by default of the names of the space and of the
+        algorithm. Source of the points: Owen 1998, as implemented by `scipy.stats.qmc`."""
         from scipy.stats import qmc  # takes a second
 
         intervals = self.of(name)
         cls = registry.find("algorithm", name)
-        key = int.from_bytes(hashlib.sha256(f"{self.name} {name}".encode()).digest()[:8], "little")
+        text = f"{self.name} {name}" if scramble is None else scramble
+        key = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
         sampler = qmc.Sobol(len(intervals), scramble=True, rng=np.random.default_rng(key))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The balance properties", category=UserWarning)

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr
 
@@ -18,26 +18,15 @@ from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
 from fedbench.scenarios import load as scenarios
 from fedbench.scenarios import problems
-from fedbench.scenarios.base import Float, Integer, Part
+from fedbench.scenarios.base import Part
 from fedbench.scenarios.evaluation_parts import EvaluationPart
 from fedbench.scenarios.problems import read
 from fedbench.scenarios.schema import Scenario
+from fedbench.suites.tuning_parts import Halving, Name, Rung, Seeds, Tuning
 
 LIBRARY = Path(__file__).with_name("library")
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
 Text = Annotated[str, Field(max_length=10_000)]
 EVERYBODY = "all"
-
-
-class Seeds(Part):
-    """So many seeds as `count` says, from `first` on."""
-
-    first: Annotated[Integer, Field(ge=0, le=2**31 - 1)] = 0
-    count: Annotated[Integer, Field(ge=1, le=10_000)]
-
-    @property
-    def numbers(self) -> range:
-        return range(self.first, self.first + self.count)
 
 
 class Point(Part):
@@ -49,17 +38,6 @@ class Point(Part):
     axis: Annotated[str, Field(max_length=100)] = ""
     scenario: str | None = None
     set: dict[str, object] = Field(default={})
-
-
-class Tuning(Part):
-    """How options are tuned. Every algorithm has so many `trials` at every point, which are drawn
-    from the search space `space` and are run with these seeds. They are measured on a
-    `validation_share` of the training data, which is held out."""
-
-    space: Name
-    trials: Annotated[Integer, Field(ge=1, le=1024)]
-    seeds: Seeds
-    validation_share: Annotated[Float, Field(gt=0, lt=1)] = 0.1
 
 
 class Suite(Part):
@@ -86,9 +64,18 @@ class Suite(Part):
                 raise ValueError(f"points.{i}: {point.name} has no scenario, and neither has the suite")
             if any(point.name == other.name for other in self.points[:i]):
                 raise ValueError(f"points.{i}: the name {point.name} is given twice")
-        tuning = set() if self.tuning is None else set(self.tuning.seeds.numbers)
-        if common := sorted(tuning & set(self.seeds.numbers)):
-            raise ValueError(f"tuning.seeds: options may not be tuned on the seeds that are compared, got {common[0]} in both")
+        if self.tuning is not None:
+            self.tuning_seeds(draw=0)
+
+    def tuning_seeds(self, draw: int) -> range:
+        """Returns the seeds of a draw of the tuning. Raises ValueError if there is one among them
+        that is compared."""
+        seeds = range(0) if self.tuning is None else self.tuning.seeds_of(draw)
+        if common := sorted(set(seeds) & set(self.seeds.numbers)):
+            key = "tuning.first_seed" if isinstance(self.tuning, Halving) else "tuning.seeds"
+            where = f" in draw {draw}" if draw else ""
+            raise ValueError(f"{key}: options may not be tuned on the seeds that are compared, got {common[0]} in both{where}")
+        return seeds
 
     def point(self, name: str) -> Point:
         """Returns the point of a name. Raises UsageError if there is none."""
@@ -97,11 +84,17 @@ class Suite(Part):
             raise UsageError(f"suite {self.name}: unknown point {name!r}{nearest(name, [one.name for one in self.points])}")
         return found[0]
 
-    def scenario_at(self, point: Point, *, validation: bool = False) -> Scenario:
+    def scenario_at(self, point: Point, *, validation: bool = False, rung: Rung | None = None) -> Scenario:
         """Returns the resolved scenario of a point. With `validation` it is measured on the
-        examples that are held out for tuning."""
+        examples that are held out for tuning. In a `rung` it has that share of the time, and a run
+        stops as soon as its last target is held; the times of evaluation are the same."""
         if validation and self.tuning is not None:
-            return self._scenario(point, f"validation.share={self.tuning.validation_share}")
+            held_out = f"validation.share={self.tuning.validation_share}"
+            if rung is None:
+                return self._scenario(point, held_out)
+            seconds = round(rung.budget_share * self._scenario(point, held_out).budget.seconds, 9)
+            stop = {"seconds": seconds, "stop_at_target": True, "hold_points": 1, "hold": "window"}
+            return self._scenario(point, held_out, *(f"budget.{key}={json.dumps(value)}" for key, value in stop.items()))
         if self.evaluation is not None:
             return self._scenario(point, f"evaluation={json.dumps(self.evaluation.model_dump(mode='json'))}")
         return self._scenario(point)
@@ -134,6 +127,13 @@ class Suite(Part):
         common = {key: value for key, value in self.options.items() if key in known}
         return cls.make({**common, **own, **(options or {})})
 
+    def published(self, selector: str) -> list[dict[str, Any]]:
+        """Returns the published options of an algorithm for its tuning. Those that the suite sets
+        for its system are left out."""
+        several = self.tuning.published if isinstance(self.tuning, Halving) else ()
+        name, parsed = registry.parse_selector(selector)[0], [registry.parse_selector(one) for one in several]
+        return [{key: value for key, value in own.items() if key not in self.options} for other, own in parsed if other == name]
+
     def runs(self, point: Point, selector: str, options: Mapping[str, object] | None = None) -> list[RunSpec]:
         """Returns the runs of an algorithm at a point, a run for each seed; see `algorithm` for
         `options`."""
@@ -150,7 +150,7 @@ class Suite(Part):
             "points": {point.name: self.scenario_at(point).content_hash() for point in self.points},
             "algorithms": sorted(f"{one.name} {json.dumps(one.options(), sort_keys=True)}" for one in algorithms),
             "seeds": list(self.seeds.numbers),
-            "tuning": None if self.tuning is None else self.tuning.model_dump(mode="json"),
+            "tuning": None if self.tuning is None else self.tuning.hashed(),
         }
 
     def content_hash(self) -> str:
@@ -186,8 +186,26 @@ def load(suite: str | Path | Suite) -> Suite:
     found = read(Suite, suite, LIBRARY, "suite")
     for point in found.points:
         found.scenario_at(point)
+        for rung in found.tuning.rungs if isinstance(found.tuning, Halving) else ():
+            found.scenario_at(point, validation=True, rung=rung)
     known = {key for selector in found.selectors() for key in found.algorithm(selector).options()}
     for key in found.options:
         if key not in known:
             raise UsageError(f"suite {found.name}: options.{key}: none of its algorithms has this option{nearest(key, known)}")
+    _check_published(found)
     return found
+
+
+def _check_published(suite: Suite) -> None:
+    """Raises UsageError for published options of an algorithm that the suite does not have, or that
+    this does not take."""
+    own = {registry.parse_selector(selector)[0]: selector for selector in suite.selectors()}
+    for i, one in enumerate(suite.tuning.published if isinstance(suite.tuning, Halving) else ()):
+        try:
+            name = registry.parse_selector(one)[0]
+            if name not in own:
+                raise UsageError(f"the suite has no algorithm {name!r}{nearest(name, own)}")
+            for options in suite.published(own[name]):
+                suite.algorithm(own[name], options)
+        except UsageError as error:
+            raise UsageError(f"suite {suite.name}: tuning.published.{i}: {error}") from None

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -18,15 +18,20 @@ from fedbench.scenarios.base import Part
 from fedbench.scenarios.problems import validated
 from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite
-from fedbench.suites.tuning import RULE, Choice
+from fedbench.suites.tuning import RULE, Choice, tuning_of
 
+MOST_DRAWS = 1000
+Points = dict[str, dict[str, Choice]]
+"""What was chosen, by point and selector."""
+Chosen = Mapping[tuple[str, str], Choice]
 TUNED = " (tuned)"
 """The end of the name of a row with tuned options."""
 
 
 class Tuned(Part):
     """The options that were chosen, by point and selector. `space_hash` is the hash of what the
-    search space has for these algorithms."""
+    search space has for these algorithms. `points` has the first draw, whose options are those of
+    the tuned rows. `draws` has the others by their numbers: what other luck would have chosen."""
 
     schema_version: Literal[1] = Field(alias="schema")
     suite: str
@@ -34,34 +39,48 @@ class Tuned(Part):
     space: str
     space_hash: str
     rule: int
-    points: dict[str, dict[str, Choice]]
+    points: Points
+    draws: dict[Annotated[int, Field(ge=1, le=MOST_DRAWS)], Points] = Field(default={})
 
 
-def content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]) -> Tuned:
+def content(suite: Suite, space: Space, chosen: Chosen, draws: Mapping[int, Chosen] | None = None) -> Tuned:
     """Returns what is frozen: the choices by point and selector, with the rule by which and the
-    search space from which they were chosen."""
-    points: dict[str, dict[str, Choice]] = {}
-    for (point, selector), choice in chosen.items():
-        points.setdefault(point, {})[selector] = choice
+    search space from which they were chosen. `draws` has those of further draws."""
+    everything = [chosen, *(draws or {}).values()]
     return Tuned(
         schema=1,
         suite=suite.name,
         design_hash=suite.design_hash(),
         space=space.name,
-        space_hash=space.content_hash({suite.algorithm(selector).name for _, selector in chosen}),
-        rule=RULE,
-        points=points,
+        space_hash=space.content_hash({suite.algorithm(selector).name for one in everything for _, selector in one}),
+        rule=RULE[tuning_of(suite).method],
+        points=_by_point(chosen),
+        draws={draw: _by_point(one) for draw, one in sorted((draws or {}).items())},
     )
+
+
+def _by_point(chosen: Chosen) -> Points:
+    points: Points = {}
+    for (point, selector), choice in chosen.items():
+        points.setdefault(point, {})[selector] = choice
+    return points
 
 
 def as_yaml(frozen: Tuned) -> str:
     """Returns YAML text with one line for each choice, so that a diff shows what changed."""
-    lines = [f"{key}: {json.dumps(value)}" for key, value in frozen.model_dump(by_alias=True, exclude={"points"}).items()]
-    lines.append("points:" if frozen.points else "points: {}")
-    for point, choices in frozen.points.items():
-        lines.append(f"  {json.dumps(point)}:")
-        lines += [f"    {json.dumps(name)}: {json.dumps(asdict(choices[name]))}" for name in sorted(choices)]
+    head = frozen.model_dump(by_alias=True, exclude={"points", "draws"})
+    lines = [f"{key}: {json.dumps(value)}" for key, value in head.items()]
+    lines += ["points:" if frozen.points else "points: {}", *_lines(frozen.points, "  ")]
+    lines += ["draws:"] if frozen.draws else []
+    for draw, points in frozen.draws.items():
+        lines += [f"  {draw}:", *_lines(points, "    ")]
     return "\n".join(lines) + "\n"
+
+
+def _lines(points: Points, indent: str) -> Iterator[str]:
+    for point, choices in points.items():
+        yield f"{indent}{json.dumps(point)}:"
+        yield from (f"{indent}  {json.dumps(name)}: {json.dumps(asdict(choices[name]))}" for name in sorted(choices))
 
 
 def read(file: Path, suite: Suite) -> Tuned:
@@ -78,10 +97,11 @@ def parse(content: Mapping[str, object], suite: Suite, where: str) -> Tuned:
             f"tuned options {where}: they are of suite {found.suite} ({found.design_hash}), expected {suite.name} "
             f"({suite.design_hash()}); a design that changes is tuned again"
         )
-    for point, choices in found.points.items():
-        suite.point(point)
-        for selector, choice in choices.items():
-            _check_options(suite, point, selector, choice.options, where)
+    for points in (found.points, *found.draws.values()):
+        for point, choices in points.items():
+            suite.point(point)
+            for selector, choice in choices.items():
+                _check_options(suite, point, selector, choice.options, where)
     return found
 
 

@@ -13,69 +13,93 @@ The rule, for one algorithm at one point:
 4. Among equals, the one with the highest mean validation accuracy at the end. It is 0 for a run
    that does not finish.
 5. Among equals, the first.
+
+A suite may name another method, which `fedbench.suites.halving` has. Both are searches: they ask
+for the runs of some trials, are given the outcomes, and end with a choice. They know nothing of
+where the runs are computed, and a search that begins again from the outcomes that are there goes on
+where it was.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from fedbench.analysis.hits import first_hit, within_budget
+from fedbench.analysis.hits import first_hit, held, within_budget
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.base import Float, Integer, Seconds
 from fedbench.suites.space import Space
-from fedbench.suites.suite import Point, Suite, Tuning
+from fedbench.suites.suite import Point, Suite
+from fedbench.suites.tuning_parts import Halving, Sobol
 
 Count = Annotated[Integer, Field(ge=0, le=2**31 - 1)]
 Metric = Annotated[Float, Field(ge=0, le=1e9)]
-RULE = 1  # the version of the rule above; a file of tuned options names it
+RULE = {"sobol": 1, "halving": 2}
+"""The versions of the rules by which options are chosen; a file of tuned options names its own."""
 
 
 @dataclass(frozen=True)
 class Trial:
     """One set of options of an algorithm at a point. Number 0 has the default options. `specs`
-    has a run for each tuning seed."""
+    has a run for each tuning seed. A halving runs a trial in several rungs."""
 
     point: str
     selector: str
     number: int
-    options: dict[str, float]
+    options: dict[str, Any]
     specs: tuple[RunSpec, ...]
+    rung: int = 0
+    draw: int = 0
 
 
-def tuning_of(suite: Suite) -> Tuning:
+def tuning_of(suite: Suite) -> Sobol | Halving:
     """Returns the suite's part `tuning`. Raises UsageError if it has none."""
     if suite.tuning is None:
         raise UsageError(f"suite {suite.name}: it has no part `tuning`, so there is nothing to look for")
     return suite.tuning
 
 
-def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[Trial]:
-    """Yields all trials, points outermost. A value that is tried replaces one that the selector
-    sets."""
+def scramble(suite: Suite, space: Space, point: Point, selector: str, draw: int) -> str | None:
+    """Returns the text that makes the scrambling of a search. The first draw of a suite that tunes
+    at once has that of its space, as before there were draws."""
+    if draw == 0 and isinstance(suite.tuning, Sobol):
+        return None
+    return json.dumps([suite.name, space.name, selector, point.name, draw])
+
+
+def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Sequence[str], draw: int = 0) -> Iterator[Trial]:
+    """Yields all trials of a suite that tunes at once, points outermost. A value that is tried
+    replaces one that the selector sets."""
     part = tuning_of(suite)
     for point in points:
         scenario = suite.scenario_at(point, validation=True)
         for selector in selectors:
             name = suite.algorithm(selector).name
-            for number, options in enumerate(space.trials(name, part.trials)):
+            for number, options in enumerate(space.trials(name, part.trials, scramble(suite, space, point, selector, draw))):
                 algorithm = suite.algorithm(selector, options)
-                specs = tuple(RunSpec(scenario, algorithm, seed) for seed in part.seeds.numbers)
-                yield Trial(point.name, selector, number, options, specs)
+                specs = tuple(RunSpec(scenario, algorithm, seed) for seed in suite.tuning_seeds(draw))
+                yield Trial(point.name, selector, number, options, specs, draw=draw)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the rule knows of one run. `reached` has for every target the virtual seconds, None for
-    a miss. `result` is the digest over everything that the run gave."""
+    """What a rule knows of one run. `reached` has for every target the virtual seconds, None for
+    a miss. `result` is the digest over everything that the run gave.
+
+    In a rung of a halving a target counts when it is held by the rules of reaching, at the first
+    touch elsewhere. Only there a run has `spent`, the seconds until it held each target, or after
+    which it was last seen to miss it, and `area`, of `area_under`.
+    """
 
     run_id: str
     seed: int
@@ -85,19 +109,25 @@ class Outcome:
     reached: tuple[float | None, ...]
     validation_accuracy: float | None
     result: str
+    spent: tuple[float, ...] | None = None
+    area: float | None = None
 
     @classmethod
     def of(cls, run: Record) -> Outcome:
         scenario = run.spec.scenario
+        stops = scenario.budget.hold == "window"
+        attempts = [held(run, one) if stops else first_hit(run, one.metric, one.value) for one in scenario.targets]
         return cls(
             run_id=run.run_id,
             seed=run.seed,
             state=run.state,
             budget_seconds=float(scenario.budget.seconds),
             targets=tuple(float(target.value) for target in scenario.targets),
-            reached=tuple(first_hit(run, target.metric, target.value).reached for target in scenario.targets),
+            reached=tuple(attempt.reached for attempt in attempts),
             validation_accuracy=run.final.test_accuracy,
             result=str(run.digests.result),
+            spent=tuple(attempt.restricted for attempt in attempts) if stops else None,
+            area=area_under(run) if stops else None,
         )
 
     @property
@@ -109,6 +139,19 @@ class Outcome:
         """Returns for every target whether it counts as reached, and the seconds with which it
         counts, see `within_budget`."""
         return [within_budget(second, self.budget_seconds, finished=self.finished) for second in self.reached]
+
+
+def area_under(run: Record) -> float:
+    """Returns the mean over the time budget of the accuracy, as far as it is not above the highest
+    target. A model counts until the next evaluation, the last one until the end; after a run has
+    stopped at its targets the highest one counts. So who stops early loses nothing."""
+    scenario = run.spec.scenario
+    top, budget = max(float(target.value) for target in scenario.targets), float(scenario.budget.seconds)
+    values = np.minimum(np.nan_to_num(np.asarray(run.curves["test_accuracy"], np.float64)), top)
+    if run.outcome.ended_by == "target":
+        values[-1] = top
+    lengths = np.diff(np.append(np.minimum(run.curves["seconds"], budget), budget))
+    return round(math.fsum(values * lengths) / budget, 9)
 
 
 @dataclass(frozen=True)
@@ -159,7 +202,7 @@ class Choice:
     trial: Count
     options: dict[str, object]
     score: Score
-    trials: Annotated[Integer, Field(ge=1, le=1025)]
+    trials: Annotated[Integer, Field(ge=1, le=4096)]
     unfinished: Count
     spread: dict[
         Literal["restricted_mean_seconds", "validation_accuracy"], Annotated[list[Metric], Field(min_length=5, max_length=5)]
@@ -167,23 +210,37 @@ class Choice:
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
-def choose(options: Mapping[int, Mapping[str, float]], found: Mapping[int, Sequence[Outcome]]) -> Choice:
+def choose(options: Mapping[int, Mapping[str, Any]], found: Mapping[int, Sequence[Outcome]]) -> Choice:
     """Returns the choice that the rule makes from the options and the outcomes of every trial, both
     by the number of the trial."""
     scores = {number: Score.of(runs) for number, runs in sorted(found.items())}
     best = min(scores, key=lambda number: (*scores[number].order, number))
-    lines = [f"{run.run_id} {run.result}\n" for number in sorted(found) for run in found[number]]
+    runs = [run for number in sorted(found) for run in found[number]]
+    return choice(best, options[best], scores, runs, trials=len(found))
+
+
+def choice(best: int, options: Mapping[str, Any], scores: Mapping[int, Score], runs: Iterable[Outcome], *, trials: int) -> Choice:
+    """Returns the choice of the trial `best`, which has these options.
+
+    Args:
+        best: the number of the trial.
+        options: its options.
+        scores: of the trials that it was compared with last, and its own, by number.
+        runs: the outcomes of all runs of all trials, in the order in which they were asked for.
+        trials: the number of trials.
+    """
+    runs = list(runs)
     return Choice(
         trial=best,
-        options=dict(options[best]),
+        options=dict(options),
         score=scores[best],
-        trials=len(found),
-        unfinished=sum(score.unfinished for score in scores.values()),
+        trials=trials,
+        unfinished=sum(not run.finished for run in runs),
         spread={
             "restricted_mean_seconds": _quartiles([score.restricted_mean_seconds for score in scores.values()]),
             "validation_accuracy": _quartiles([score.validation_accuracy for score in scores.values()]),
         },
-        digest=hashlib.sha256("".join(lines).encode()).hexdigest()[:32],
+        digest=hashlib.sha256("".join(f"{run.run_id} {run.result}\n" for run in runs).encode()).hexdigest()[:32],
     )
 
 
@@ -191,41 +248,33 @@ def _quartiles(values: Sequence[float]) -> list[float]:
     return [round(float(value), 6) for value in np.quantile(values, (0, 0.25, 0.5, 0.75, 1))]
 
 
+Search = Generator[Sequence[Trial], Sequence[Sequence[Outcome]], Choice]
+"""Yields trials of one algorithm at one point, is sent the outcomes of the runs of each, and so on;
+returns the choice. The same outcomes make the same search."""
+
+
 def outcomes(trial: Trial, store: Store, known: Mapping[str, Outcome]) -> list[Outcome] | None:
     """Returns the outcomes of all runs of a trial, or None if one is missing. They are taken from
     `known`, by run id, or else from the store."""
-    found = []
-    for spec in trial.specs:
-        outcome = known.get(spec.run_id)
-        if outcome is None:
+    find = finder(store, dict(known))
+    found = [outcome for spec in trial.specs if (outcome := find(spec)) is not None]
+    return found if len(found) == len(trial.specs) else None
+
+
+Find = Callable[[RunSpec], Outcome | None]
+"""Returns the outcome of a run, None if there is none yet."""
+
+
+def finder(store: Store, known: dict[str, Outcome]) -> Find:
+    """Returns what finds outcomes in `known`, by run id, or else in the store. `known` keeps what
+    was found."""
+
+    def find(spec: RunSpec) -> Outcome | None:
+        if spec.run_id not in known:
             record = store.find(spec.scenario.name, spec.algorithm.name, spec.run_id)
             if record is None:
                 return None
-            outcome = Outcome.of(record)
-        found.append(outcome)
-    return found
+            known[spec.run_id] = Outcome.of(record)
+        return known[spec.run_id]
 
-
-def collect(
-    suite: Suite, space: Space, store: Store, known: Mapping[str, Outcome]
-) -> tuple[list[tuple[Trial, list[Outcome]]], dict[tuple[str, str], Choice]]:
-    """Returns all trials whose runs have all ended, with their outcomes, and the choices by point
-    and selector where all trials have ended.
-
-    Args:
-        suite: the suite.
-        space: its search space.
-        store: has the records of trials.
-        known: outcomes by run id, which need no record.
-    """
-    ended: list[tuple[Trial, list[Outcome]]] = []
-    choices: dict[tuple[str, str], Choice] = {}
-    for point in suite.points:
-        for selector in suite.selectors():
-            several = list(trials(suite, space, [point], [selector]))
-            own = [(trial, runs) for trial in several if (runs := outcomes(trial, store, known)) is not None]
-            ended += own
-            if len(own) == len(several):
-                options = {trial.number: trial.options for trial, _ in own}
-                choices[point.name, selector] = choose(options, {trial.number: runs for trial, runs in own})
-    return ended, choices
+    return find

@@ -28,6 +28,7 @@ from fedbench.suites.seats import Seats, seats
 from fedbench.suites.suite import Suite
 from fedbench.suites.trials import Tried
 from fedbench.suites.tuned import TUNED, Tuned
+from fedbench.suites.tuning_parts import Sobol
 from fedbench.types import Info, Rounds
 
 REFERENCES = Path(__file__).parents[1] / "references"
@@ -161,8 +162,9 @@ class Results:
 
     @cached_property
     def luck(self) -> dict[tuple[str, str], Luck]:
-        """Returns the luck of every tuned row whose trials are at hand, by point and label."""
-        if self.suite.tuning is None or not self.tried:
+        """Returns the luck of every tuned row whose trials are at hand, by point and label. Trials
+        of a halving are no draw of equals, so they say nothing of it."""
+        if not isinstance(self.suite.tuning, Sobol) or not self.tried:
             return {}
         space, count = spaces.load(self.suite.tuning.space), self.suite.tuning.trials + 1
         found = {}

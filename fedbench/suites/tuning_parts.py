@@ -1,0 +1,109 @@
+"""The part `tuning` of a suite: which options are tried, on which seeds, and for how long."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from fedbench.analysis.statistics import LEAST_SEEDS
+from fedbench.scenarios.base import Float, Integer, Part
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
+FirstSeed = Annotated[Integer, Field(ge=0, le=2**31 - 1)]
+Trials = Annotated[Integer, Field(ge=1, le=1024)]
+Share = Annotated[Float, Field(gt=0, lt=1)]
+
+
+class Seeds(Part):
+    """So many seeds as `count` says, from `first` on."""
+
+    first: FirstSeed = 0
+    count: Annotated[Integer, Field(ge=1, le=10_000)]
+
+    @property
+    def numbers(self) -> range:
+        return range(self.first, self.first + self.count)
+
+
+class Rung(Part):
+    """A step of a halving: so many trials are run with so many seeds each, for a share of the time
+    budget. In the last rung the default and the published options come on top."""
+
+    trials: Trials
+    seeds: Annotated[Integer, Field(ge=1, le=1000)]
+    budget_share: Annotated[Float, Field(gt=0, le=1)]
+
+
+class Sobol(Part):
+    """How options are tuned at once. Every algorithm has so many `trials` at every point, which are
+    drawn from the search space `space` and are run with these seeds. They are measured on a
+    `validation_share` of the training data, which is held out. Another draw has the seeds that
+    follow."""
+
+    method: Literal["sobol"] = "sobol"
+    space: Name
+    trials: Trials
+    seeds: Seeds
+    validation_share: Share = 0.1
+
+    def seeds_of(self, draw: int) -> range:
+        first = self.seeds.first + draw * self.seeds.count
+        return range(first, first + self.seeds.count)
+
+    def hashed(self) -> dict[str, object]:
+        """Returns what changes a result. `method` came later, so it is left out."""
+        return self.model_dump(mode="json", exclude={"method"})
+
+
+class Halving(Part):
+    """How options are tuned by successive halving, see `fedbench.suites.halving`. The first rung
+    draws its trials from the search space `space`. Every later rung takes the best of the one
+    before. Seeds are counted from `first_seed` on, each rung has its own, and another draw has
+    those that follow. `published` are selectors with options that papers report, which are in the
+    last rung."""
+
+    method: Literal["halving"]
+    space: Name
+    rungs: Annotated[tuple[Rung, ...], Field(min_length=1, max_length=10)] = (
+        Rung(trials=64, seeds=1, budget_share=1 / 3),
+        Rung(trials=16, seeds=2, budget_share=2 / 3),
+        Rung(trials=6, seeds=4, budget_share=1),
+    )
+    first_seed: FirstSeed
+    published: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    validation_share: Share = 0.1
+
+    def _check(self) -> None:
+        for i, (rung, after) in enumerate(zip(self.rungs, self.rungs[1:], strict=False), 1):
+            if after.trials > rung.trials:
+                raise ValueError(f"rungs.{i}.trials must be at most {rung.trials}, that of the rung before, got {after.trials}")
+            if after.budget_share < rung.budget_share:
+                before = f"{rung.budget_share:.6g}, that of the rung before"
+                raise ValueError(f"rungs.{i}.budget_share must be at least {before}, got {after.budget_share:.6g}")
+        last = len(self.rungs) - 1
+        if self.rungs[last].budget_share != 1:
+            raise ValueError(
+                f"rungs.{last}.budget_share: the last rung has the whole budget, 1, got {self.rungs[last].budget_share}"
+            )
+        if self.rungs[last].seeds < LEAST_SEEDS:
+            raise ValueError(f"rungs.{last}.seeds: the last rung needs at least {LEAST_SEEDS}, got {self.rungs[last].seeds}")
+
+    @property
+    def trials(self) -> int:
+        return self.rungs[0].trials
+
+    def seeds_of(self, draw: int) -> range:
+        count = sum(rung.seeds for rung in self.rungs)
+        return range(self.first_seed + draw * count, self.first_seed + (draw + 1) * count)
+
+    def hashed(self) -> dict[str, object]:
+        """Returns what changes a result."""
+        return self.model_dump(mode="json")
+
+
+def _method(value: object) -> str:
+    return str(value.get("method", "sobol") if isinstance(value, dict) else getattr(value, "method", "sobol"))
+
+
+Tuning = Annotated[Annotated[Sobol, Tag("sobol")] | Annotated[Halving, Tag("halving")], Discriminator(_method)]

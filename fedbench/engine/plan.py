@@ -18,6 +18,7 @@ from fedbench.engine.trainers.choose import CPU, choose
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 from fedbench.process import peak_memory_mb
+from fedbench.scenarios.compute_parts import PerStep
 from fedbench.types import Rounds
 
 CHUNK_JOBS = 1 << 17
@@ -101,7 +102,8 @@ class PlanSummary:
     Names that a record's ledger has mean the same here. `jobs` counts all jobs that began,
     `jobs_consumed` those that updates consume, and `jobs_left`, `jobs_dropped_out` and `jobs_late`
     those that were lost or called off. `rounds` is what the scenario asks of rounds, and whether
-    that applies. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
+    that applies. `job_seconds` has the means over the clients of the compute time of a job, where
+    the scenario holds one. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
     `server_vectors` is the largest number of model-sized vectors that the server keeps from update
     to update, and `public_logits_vectors` what its logits of public examples come to beside them.
     What the server computes itself is counted in examples, as forward passes and as gradients;
@@ -143,6 +145,7 @@ class PlanSummary:
     server_gradient_examples: int
     server_seconds_per_update: float
     rounds: str
+    job_seconds: str
     trainer: str
     device: str
     trainer_reason: str
@@ -177,9 +180,19 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         server_vectors=server_vectors(spec.algorithm, setup.info, scheduler.totals["messages_peak"]),
         server_seconds_per_update=setup.server.seconds,
         rounds=setup.rounds_text,
+        job_seconds=_job_seconds(setup),
         trainer=choice.name,
         device=choice.device,
         trainer_reason=choice.reason,
         plan_digest=ledger.digest.hex(),
         **{name: value for name, value in totals if value is not None and name in PlanSummary.__dataclass_fields__},
     )
+
+
+def _job_seconds(setup: Setup) -> str:
+    """Returns the means of job times in words, if the scenario holds the harmonic one; else ''."""
+    compute = setup.scenario.compute
+    if not isinstance(compute, PerStep) or compute.harmonic_job_seconds is None:
+        return ""
+    seconds = setup.info.job_seconds
+    return f"harmonic mean {1 / (1 / seconds).mean():.4g}, arithmetic mean {seconds.mean():.4g}"

@@ -88,7 +88,7 @@ class Setup:
             self.scenario.clients,
             lambda: self.sizes,
             step_seconds=lambda: self.step_seconds,
-            job_seconds=lambda: self.step_seconds * system.mean_steps(self.scenario, self.spec.seed, self.counts_for_clock),
+            job_seconds=lambda: system.job_seconds(self.scenario, self.spec.seed, self.counts_for_clock),
             public_shape=lambda: (self.data.public_size, self.outline.classes),
         )
 

@@ -11,11 +11,23 @@ from fedbench.scenarios.slowdowns import Slowdown
 
 
 class PerStep(Part):
-    """A local step takes `step_seconds` times the client's slowdown."""
+    """A local step takes `step_seconds` times the client's slowdown.
+
+    In the place of `step_seconds` there can be `harmonic_job_seconds`: the harmonic mean over the
+    clients of the compute time of a job. It is the throughput of a fleet whose clients all work,
+    clients over seconds, and stays the same whatever their slowdowns and their numbers of local
+    steps are. With wide slowdowns the arithmetic mean is much longer; a plan prints both.
+    """
 
     kind: Literal["per_step"] = "per_step"
-    step_seconds: Seconds
+    step_seconds: Seconds | None = None
+    harmonic_job_seconds: PositiveFloat | None = None
     slowdown: Slowdown = Slowdown()
+
+    def _check(self) -> None:
+        if (self.step_seconds is None) == (self.harmonic_job_seconds is None):
+            has = "neither" if self.step_seconds is None else "both"
+            raise ValueError(f"exactly one of step_seconds and harmonic_job_seconds is needed, got {has}")
 
 
 class Constant(Part):

@@ -17,7 +17,8 @@ def pooled(scenario: Scenario) -> Scenario:
     network. Task, local work, budget, evaluation and targets stay as they are.
 
     The worker has the nominal speed: that of clients without slowdown, of fast clients, of the
-    class short, or the mean of the devices.
+    class short, or the mean of the devices. Where the harmonic mean of job times is held, its jobs
+    take that time.
     """
     compute = scenario.compute
     if isinstance(compute, PerStep):

@@ -37,7 +37,7 @@ ADDED_KEYS = (
     "local.steps.minimum",
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
     "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma", "evaluation.kind",
-    "server", "budget.hold",
+    "server", "compute.harmonic_job_seconds", "budget.hold",
 )  # fmt: skip
 """Keys that were added after the first records were made. They are not hashed while they have their
 defaults, so the hashes and run ids of these records stay as they are."""
@@ -145,6 +145,11 @@ class Scenario(Part):
             )
         if self.budget.stop_at_target and not self.targets:
             raise ValueError("budget.stop_at_target: true needs at least one of targets, got none")
+        if isinstance(self.compute, PerStep) and self.compute.harmonic_job_seconds is not None and self.local.epochs is not None:
+            raise ValueError(
+                "compute.harmonic_job_seconds needs local.steps, since with epochs jobs are as long as the clients' data and their "
+                f"throughput says nothing, got epochs {self.local.epochs}"
+            )
         for key, kind, given in (
             ("local.steps", "number", self.local.steps),
             ("availability.rows", "row", getattr(self.availability, "rows", None)),

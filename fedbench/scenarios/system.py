@@ -40,10 +40,14 @@ def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Dura
     """Returns the computing time of a step or of a job. `counts` are needed where `needs_counts`
     says so; without them that is a UsageError."""
     match scenario.compute:
-        case PerStep(step_seconds=seconds, slowdown=slowdown):
+        case PerStep(step_seconds=seconds, slowdown=slowdown) as part:
             factors = slowdowns(slowdown, scenario.clients, seed)
             if slowdown.by_label is not None:
                 factors = dealt_by_label(factors, slowdown.by_label, seed, given(counts, scenario, "compute.slowdown.by_label"))
+            if seconds is None:
+                seconds = _seconds_that_hold(
+                    part.harmonic_job_seconds or 0.0, factors * mean_steps(scenario, seed), scenario.name
+                )
             return Duration.constant(seconds * factors, per_step=True)
         case PerJob(time=time):
             a, *b = (value for name, value in time if name != "distribution")
@@ -56,6 +60,20 @@ def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Dura
             return Duration.exponential(mean_step_seconds(steps, scenario.clients, seed), per_step=True)
         case Devices(seconds_per_example=seconds):
             return Duration.constant(scenario.local.batch_size * np.array(seconds), per_step=True)
+
+
+def _seconds_that_hold(harmonic_mean: float, jobs: Weights, scenario: str) -> float:
+    """Returns the seconds of a step with which the clients' jobs have this harmonic mean. `jobs`
+    (N,) are their times if a step takes a second. UsageError if one takes no time.
+
+    The sum is rounded once, so it depends neither on its order nor on the machine.
+    """
+    if not jobs.all():
+        raise UsageError(
+            f"scenario {scenario}: compute.harmonic_job_seconds: every client's job must take time, and the slowdown of client "
+            f"{int(np.flatnonzero(jobs == 0)[0])} is 0 to six decimals; lower compute.slowdown.log_sigma"
+        )
+    return harmonic_mean * math.fsum((1 / jobs).tolist()) / len(jobs)
 
 
 def link_rates(scenario: Scenario, seed: int) -> tuple[Rate, Rate]:
@@ -148,6 +166,12 @@ def step_seconds(scenario: Scenario, seed: int, counts: Counts | None = None) ->
     so."""
     duration = one_step(compute(scenario, seed, counts), mean_steps(scenario, seed, counts))
     return np.broadcast_to(means(duration), scenario.clients).copy()
+
+
+def job_seconds(scenario: Scenario, seed: int, counts: Counts | None = None) -> Weights:
+    """Returns the mean virtual seconds that every client computes for a job (N,). They are infinite
+    for a Pareto time of shape <= 1. `counts` are needed where `needs_counts` says so."""
+    return step_seconds(scenario, seed, counts) * mean_steps(scenario, seed, counts)
 
 
 def means(duration: Duration) -> Weights:

@@ -116,3 +116,11 @@ def test_a_plan_that_stalls_says_why() -> None:
     assert stalled.message == scheduler.stalled_message
     assert stalled.message.startswith(f"stalled before update {stalled.updates + 1}: ")
     assert plan(spec("fedbuff[concurrency=5]")).message == ""
+
+
+def test_the_means_of_job_times_are_told_where_one_is_held() -> None:
+    """Two clients, of 1 and 3 s a job: the harmonic mean is 1.5 and the arithmetic one 2."""
+    held = "compute={kind: per_step, harmonic_job_seconds: 1.5}"
+    summary = plan(spec("fedavg[cohort_size=2]", held, "clients=2", "local.steps=[1, 3]"))
+    assert summary.job_seconds == "harmonic mean 1.5, arithmetic mean 2"
+    assert plan(spec("fedavg[cohort_size=2]")).job_seconds == ""

@@ -15,6 +15,7 @@ from fedbench.scenarios.system import (
     batches,
     compute,
     full_gradient_seconds,
+    job_seconds,
     link_rates,
     local_steps,
     means,
@@ -73,6 +74,66 @@ def test_epochs_count_the_short_last_batch() -> None:
     assert local_steps(scenario, 0, column(10, 11, 5)).values.tolist() == [2, 4, 2]  # type: ignore[union-attr]
     with pytest.raises(UsageError, match="needs to know who has which examples"):
         local_steps(scenario, 0)
+
+
+# ---- throughput held
+
+
+def held(slowdown: str = "{}", *more: str) -> Scenario:
+    return load("digits-demo", [f"compute={{kind: per_step, harmonic_job_seconds: 1.5, slowdown: {slowdown}}}", *more])
+
+
+@pytest.mark.parametrize("slowdown", ["{}", "{high: 5}", "{kind: speed, high: 8}", "{kind: bounded_pareto, high: 40, shape: 1}"])
+@pytest.mark.parametrize("steps", ["2", "30", "{kind: uniform, low: 1, high: 20}", "{mean: 9, variance: 4, mode: random}"])
+def test_throughput_is_held_whatever_slowdowns_and_steps_are(slowdown: str, steps: str) -> None:
+    scenario = held(slowdown, f"local.steps={steps}", "clients=50")
+    assert 1 / (1 / job_seconds(scenario, 3)).mean() == pytest.approx(1.5, rel=1e-12)
+
+
+def test_the_arithmetic_mean_of_lognormal_job_times_is_the_longer_one() -> None:
+    """Of exp(1.2 z) the harmonic mean is exp(-0.72) and the arithmetic one exp(0.72), which is 4.2
+    times as long. The slowdowns themselves are as they were."""
+    scenario = held("{kind: lognormal, log_sigma: 1.2}", "clients=20000")
+    seconds = job_seconds(scenario, 1)
+    assert seconds.mean() / 1.5 == pytest.approx(np.exp(1.44), rel=0.1)
+    factors = step_seconds(
+        load(scenario, ["compute={kind: per_step, step_seconds: 1, slowdown: {kind: lognormal, log_sigma: 1.2}}"]), 1
+    )
+    assert seconds / seconds[0] == pytest.approx(factors / factors[0], rel=1e-12)
+
+
+def test_throughput_is_held_where_speed_follows_labels() -> None:
+    scenario = held("{high: 5, by_label: {strength: 1, rare_classes: 1}}", "clients=3", "local.steps=[1, 2, 4]")
+    counts = np.eye(3) + 1
+    assert 1 / (1 / job_seconds(scenario, 0, counts)).mean() == pytest.approx(1.5, rel=1e-12)
+
+
+def test_the_worker_that_replaces_all_clients_has_their_throughput() -> None:
+    assert job_seconds(pooled(held("{high: 5}")), 0).tolist() == pytest.approx([1.5])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["compute.harmonic_job_seconds=1.5"], "exactly one of step_seconds and harmonic_job_seconds is needed, got both"),
+        (["compute={kind: per_step}"], "exactly one of step_seconds and harmonic_job_seconds is needed, got neither"),
+        (["compute={kind: per_step, harmonic_job_seconds: 0}"], "compute.harmonic_job_seconds must be > 0, got 0"),
+        (["compute={kind: per_job, harmonic_job_seconds: 1}"], "unknown key compute.harmonic_job_seconds"),
+        (
+            ["compute={kind: per_step, harmonic_job_seconds: 1.5}", "local={epochs: 2}"],
+            "compute.harmonic_job_seconds needs local.steps, .* got epochs 2",
+        ),
+    ],
+)
+def test_where_throughput_cannot_be_held(overrides: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load("digits-demo", overrides)
+
+
+def test_a_client_that_takes_no_time_has_no_throughput() -> None:
+    scenario = held("{kind: lognormal, log_sigma: 5}", "clients=5000")
+    with pytest.raises(UsageError, match=r"every client's job must take time, and the slowdown of client \d+ is 0 .* lower"):
+        compute(scenario, 0)
 
 
 # ---- exponential steps [QuAFL]

@@ -22,6 +22,16 @@ class ByLabel(Part):
     rare_classes: PositiveInt = 2
 
 
+class BySize(Part):
+    """Clients with many examples tend to be slow.
+
+    The slowdowns are dealt out by the rank rule of `by_label`, where s is the number of a client's
+    examples, standardised over the clients.
+    """
+
+    strength: Annotated[Float, Field(ge=0, le=1)]
+
+
 class Slowdown(Part):
     """A factor on a client's step time, drawn once per client, by the law that `kind` names.
 
@@ -31,6 +41,9 @@ class Slowdown(Part):
       high.
     - lognormal: exp(log_sigma z) with z ~ N(0, 1), so that the median is 1 and speeds are
       lognormal, too.
+
+    Which client has which of the factors is drawn, or it follows the clients' examples: by label,
+    or by size.
     """
 
     kind: Literal["slowdown", "speed", "bounded_pareto", "lognormal"] = "slowdown"
@@ -39,6 +52,13 @@ class Slowdown(Part):
     shape: Annotated[Float, Field(ge=1e-3, le=100)] | None = None
     log_sigma: Annotated[Float, Field(gt=0, le=5)] | None = None
     by_label: ByLabel | None = None
+    by_size: BySize | None = None
+
+    @property
+    def tied_to(self) -> str:
+        """Returns the key by which the factors follow the clients' examples; empty if they do
+        not."""
+        return next((key for key in ("by_label", "by_size") if getattr(self, key) is not None), "")
 
     def _check(self) -> None:
         if self.high < self.low:
@@ -51,3 +71,5 @@ class Slowdown(Part):
             raise ValueError(f"kind: lognormal goes with a log_sigma, the others without, got {self.kind} and log_sigma {has}")
         if self.kind == "lognormal" and (self.low, self.high) != (1, 1):
             raise ValueError(f"kind: lognormal has neither low nor high, got low {self.low:g}, high {self.high:g}")
+        if self.by_label is not None and self.by_size is not None:
+            raise ValueError("the slowdowns are dealt out by one rank: expected by_label or by_size, got both")

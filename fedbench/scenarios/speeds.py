@@ -46,21 +46,30 @@ def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
     return drawn if slowdown.kind == "slowdown" else high / drawn
 
 
-def dealt_by_label(factors: Weights, by_label: ByLabel, seed: int, counts: Counts) -> Weights:
-    """Returns the same factors (N,), dealt out so that clients with many examples of the rare
-    classes tend to be slow; see `ByLabel`. UsageError if all classes would be rare."""
-    clients, classes = counts.shape
+def dealt(factors: Weights, slowdown: Slowdown, seed: int, counts: Counts) -> Weights:
+    """Returns the same factors (N,), dealt out by rank as `by_label` or `by_size` says; see
+    `ByLabel`. UsageError if all classes would be rare."""
+    if slowdown.by_label is not None:
+        trait, strength = _share_of_rare_classes(slowdown.by_label, seed, counts), slowdown.by_label.strength
+    elif slowdown.by_size is not None:
+        trait, strength = counts.sum(axis=1), slowdown.by_size.strength
+    else:
+        return factors
+    noise = np.array([RandomStream(seed, Purpose.speed, i, 1).normal(1)[0] for i in range(len(counts))])
+    score = strength * _standardised(trait) + math.sqrt(1 - strength**2) * noise
+    dealt = np.empty(len(counts))
+    dealt[np.argsort(score, kind="stable")] = np.sort(factors)
+    return dealt
+
+
+def _share_of_rare_classes(by_label: ByLabel, seed: int, counts: Counts) -> Weights:
+    classes = counts.shape[1]
     if by_label.rare_classes >= classes:
         raise UsageError(
             f"compute.slowdown.by_label.rare_classes must be less than the {classes} classes of the task, got {by_label.rare_classes}"
         )
     rare = RandomStream(seed, Purpose.speed, 0, 2).permutation(classes)[: by_label.rare_classes]
-    share = counts[:, rare].sum(axis=1) / counts.sum(axis=1)
-    noise = np.array([RandomStream(seed, Purpose.speed, i, 1).normal(1)[0] for i in range(clients)])
-    score = by_label.strength * _standardised(share) + math.sqrt(1 - by_label.strength**2) * noise
-    dealt = np.empty(clients)
-    dealt[np.argsort(score, kind="stable")] = np.sort(factors)
-    return dealt
+    return np.asarray(counts[:, rare].sum(axis=1) / counts.sum(axis=1))
 
 
 def mean_step_seconds(steps: ExponentialSteps, clients: int, seed: int) -> Weights:

@@ -17,7 +17,7 @@ from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialS
 from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
 from fedbench.scenarios.network_parts import Network
 from fedbench.scenarios.schema import Scenario
-from fedbench.scenarios.speeds import Counts, dealt_by_label, delay_classes, given, lognormal, mean_step_seconds, slowdowns
+from fedbench.scenarios.speeds import Counts, dealt, delay_classes, given, lognormal, mean_step_seconds, slowdowns
 from fedbench.types import Array, Weights
 
 BITS_PER_MEGABYTE = 8e6
@@ -32,7 +32,7 @@ def needs_counts(scenario: Scenario) -> bool:
     return (
         scenario.local.epochs is not None
         or (isinstance(delays, DelayClasses) and isinstance(delays.assignment, SizeScore))
-        or (isinstance(delays, PerStep) and delays.slowdown.by_label is not None)
+        or (isinstance(delays, PerStep) and delays.slowdown.tied_to != "")
     )
 
 
@@ -42,8 +42,8 @@ def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Dura
     match scenario.compute:
         case PerStep(step_seconds=seconds, slowdown=slowdown) as part:
             factors = slowdowns(slowdown, scenario.clients, seed)
-            if slowdown.by_label is not None:
-                factors = dealt_by_label(factors, slowdown.by_label, seed, given(counts, scenario, "compute.slowdown.by_label"))
+            if slowdown.tied_to:
+                factors = dealt(factors, slowdown, seed, given(counts, scenario, f"compute.slowdown.{slowdown.tied_to}"))
             if seconds is None:
                 seconds = _seconds_that_hold(
                     part.harmonic_job_seconds or 0.0, factors * mean_steps(scenario, seed), scenario.name

@@ -12,8 +12,8 @@ from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.scenarios.compute_parts import DelayClasses
 from fedbench.scenarios.load import load
 from fedbench.scenarios.schema import Scenario
-from fedbench.scenarios.slowdowns import ByLabel, Slowdown
-from fedbench.scenarios.speeds import dealt_by_label, delay_classes, slowdowns
+from fedbench.scenarios.slowdowns import ByLabel, BySize, Slowdown
+from fedbench.scenarios.speeds import dealt, delay_classes, slowdowns
 from fedbench.scenarios.system import (
     compute,
     link_rates,
@@ -90,24 +90,64 @@ def of_two_classes(clients: int) -> Weights:
     return counts
 
 
-def correlation(strength: float, clients: int = 400) -> float:
-    counts = of_two_classes(clients)
-    factors = slowdowns(Slowdown(low=1, high=5), clients, 1)
-    dealt = dealt_by_label(factors, ByLabel(strength=strength, rare_classes=1), 1, counts)
-    assert sorted(dealt) == sorted(factors), "how fast the clients are together is as it was"
-    return float(np.corrcoef(np.argsort(np.argsort(dealt)), np.arange(clients))[0, 1])
+def of_two_sizes(clients: int) -> Weights:
+    """Client i has i + 1 examples, of one class or another."""
+    return np.diag(np.arange(1.0, clients + 1))
+
+
+def correlation(counts: Weights, **tie: Any) -> float:
+    """Of the rank in speed with the number of the client."""
+    part = Slowdown(low=1, high=5, **tie)
+    factors = slowdowns(part, len(counts), 1)
+    found = dealt(factors, part, 1, counts)
+    assert sorted(found) == sorted(factors), "how fast the clients are together is as it was"
+    return float(np.corrcoef(np.argsort(np.argsort(found)), np.arange(len(counts)))[0, 1])
 
 
 def test_slow_clients_own_the_rare_classes_the_more_the_stronger() -> None:
-    assert correlation(1.0) == pytest.approx(1.0)
-    assert correlation(0.0) == pytest.approx(0.0, abs=0.12)
-    assert 0.65 < correlation(0.8) < 0.9
+    strong, none, some = (correlation(of_two_classes(400), by_label=ByLabel(strength=s, rare_classes=1)) for s in (1, 0, 0.8))
+    assert strong == pytest.approx(1.0)
+    assert none == pytest.approx(0.0, abs=0.12)
+    assert 0.65 < some < 0.9
+
+
+def test_slow_clients_have_many_examples_the_more_the_stronger() -> None:
+    strong, none, some = (correlation(of_two_sizes(400), by_size=BySize(strength=s)) for s in (1, 0, 0.8))
+    assert strong == pytest.approx(1.0)
+    assert none == pytest.approx(0.0, abs=0.12)
+    assert 0.65 < some < 0.9
+
+
+def test_of_equal_sizes_and_shares_the_noise_decides_alike() -> None:
+    """Both ties rank by one rule."""
+    ties: tuple[dict[str, Any], ...] = ({"by_label": ByLabel(strength=0.5, rare_classes=1)}, {"by_size": BySize(strength=0.9)})
+    by_label, by_size = (dealt(np.arange(1.0, 21), Slowdown(high=5, **tie), 3, np.ones((20, 2))) for tie in ties)
+    assert by_label.tolist() == by_size.tolist()
+
+
+def test_slowdowns_are_dealt_out_once() -> None:
+    with pytest.raises(UsageError, match="dealt out by one rank: expected by_label or by_size, got both"):
+        load("digits-demo", ["compute.slowdown.by_label={strength: 0}", "compute.slowdown.by_size={strength: 0}"])
+    with pytest.raises(UsageError, match=r"compute.slowdown.by_size.strength must be <= 1, got 1.5"):
+        load("digits-demo", ["compute.slowdown.by_size={strength: 1.5}"])
+
+
+def test_a_tie_to_size_is_in_the_clients_times() -> None:
+    """Four clients of 10, 40, 30 and 20 examples."""
+    scenario = load("digits-demo", ["clients=4", "compute.slowdown.by_size={strength: 1}"])
+    assert needs_counts(scenario)
+    with pytest.raises(UsageError, match=r"compute.slowdown.by_size needs to know who has which examples"):
+        compute(scenario, 0)
+    seconds = np.asarray(compute(scenario, 0, column(10, 40, 30, 20)).a)
+    assert np.argsort(seconds).tolist() == [0, 3, 2, 1]
+    free = np.asarray(compute(load(scenario, ["compute.slowdown.by_size=null"]), 0).a)
+    assert sorted(seconds) == sorted(free)
 
 
 def test_a_client_has_the_same_noise_whoever_else_there_is() -> None:
     """With equal shares only the noise ranks; more clients do not change the order of the first."""
-    part = ByLabel(strength=0.5, rare_classes=1)
-    few, many = (dealt_by_label(np.arange(1.0, n + 1), part, 3, np.ones((n, 2))) for n in (20, 200))
+    part = Slowdown(by_label=ByLabel(strength=0.5, rare_classes=1))
+    few, many = (dealt(np.arange(1.0, n + 1), part, 3, np.ones((n, 2))) for n in (20, 200))
     assert np.argsort(few).tolist() == np.argsort(many[:20]).tolist()
 
 

@@ -19,6 +19,7 @@ UNITS = {
     "megabit_per_second": "Mbit a virtual s",
     "gradients_per_second": "gradients a virtual s",
     "message_megabytes": "10^6 bytes",
+    "upload_over_compute": "factor",
     "log_sigma": "1, of a logarithm",
     "log_mean": "log of virtual s",
     "rows": "virtual s",

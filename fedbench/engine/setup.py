@@ -215,7 +215,8 @@ class Setup:
 
     @functools.cached_property
     def _messages(self) -> Messages:
-        return Messages(self.scenario, self.spec.seed)
+        scenario, seed = self.scenario, self.spec.seed
+        return Messages(scenario, seed, lambda: system.upload_rate(scenario, seed, self.payload_bytes, self.counts_for_clock))
 
     def _steps_before_pooling(self) -> float:
         """Returns the mean local steps of a client of the scenario before pooling. It turns times

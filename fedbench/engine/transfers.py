@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +20,24 @@ Transfer = Duration | Traced
 
 
 class Messages:
-    """Turns the sizes of messages into transfers over the network of a scenario, for one seed."""
+    """Turns the sizes of messages into transfers over the network of a scenario, for one seed.
+    `upload_rate` is called for the rate of uploads if the scenario states it by the compute
+    time."""
 
-    def __init__(self, scenario: Scenario, seed: int) -> None:
-        self.scenario, self.seed = scenario, seed
+    def __init__(self, scenario: Scenario, seed: int, upload_rate: Callable[[], float]) -> None:
+        self.scenario, self.seed, self._upload_rate = scenario, seed, upload_rate
 
     @property
     def asks_for_sizes(self) -> bool:
         """Whether the size of a vector matters, so that a plan needs the model."""
         network = self.scenario.network
-        rates = network.download_megabit_per_second, network.upload_megabit_per_second
-        return network.message == "payload" and (network.trace is not None or rates != (None, None))
+        limits = (
+            network.download_megabit_per_second,
+            network.upload_megabit_per_second,
+            network.upload_over_compute,
+            network.trace,
+        )
+        return network.message == "payload" and any(limit is not None for limit in limits)
 
     def transfers(self, down_bytes: int, up_bytes: int, exchanges: int = 1) -> tuple[Transfer, Transfer]:
         """Returns the download and the upload of a job with messages of this size. With `message:
@@ -43,6 +50,8 @@ class Messages:
             down, up = (link.carrying(size, exchanges) for link, size in zip(self._measured, bits, strict=True))
             return down, up
         down_rate, up_rate = system.link_rates(self.scenario, self.seed)
+        if network.upload_over_compute is not None:
+            up_rate = self._upload_rate()
         return system.transfer(network, down_rate, down_bytes, exchanges), system.transfer(network, up_rate, up_bytes, exchanges)
 
     @functools.cached_property

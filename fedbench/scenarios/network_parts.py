@@ -55,18 +55,32 @@ class Network(Part):
     1), drawn once per client, so that the given rate is the median. With `message` fixed, every
     message has `message_megabytes` (10^6 bytes) whatever it holds, as the papers have it; with
     payload it has the size of its vectors. A `trace` replaces rates and latency by measured links.
+
+    `upload_over_compute` states the uploads' rate, one for all clients, by the weight of
+    communication: the upload of one vector of the model's size takes so many times the median
+    client's compute time of a job, of which it takes the mean where that is drawn. Messages of
+    other sizes take their share. So the weight is the same for small and large models.
     """
 
     download_megabit_per_second: PositiveFloat | None = None
     upload_megabit_per_second: PositiveFloat | None = None
     download_log_sigma: LogSigma = 0.0
     upload_log_sigma: LogSigma = 0.0
+    upload_over_compute: Annotated[Float, Field(gt=0, le=1e6)] | None = None
     latency_seconds: Seconds = 0.0
     message: Literal["fixed", "payload"] = "payload"
     message_megabytes: PositiveFloat | None = None
     trace: TracePart | None = None
 
     def _check(self) -> None:
+        others = {
+            "upload_megabit_per_second": self.upload_megabit_per_second,
+            "trace": self.trace,
+            "message": self.message == "fixed",
+        }
+        if self.upload_over_compute is not None and (other := next((key for key in others if others[key]), "")):
+            got = "message: fixed" if other == "message" else other
+            raise ValueError(f"upload_over_compute states the rate of a payload's upload, so it goes without {got}, got both")
         if (self.message == "fixed") != (self.message_megabytes is not None):
             has = "none" if self.message_megabytes is None else f"{self.message_megabytes:g}"
             raise ValueError(

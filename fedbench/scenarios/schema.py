@@ -37,7 +37,8 @@ ADDED_KEYS = (
     "local.steps.minimum",
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
     "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma", "evaluation.kind",
-    "server", "compute.harmonic_job_seconds", "compute.slowdown.by_size", "budget.hold",
+    "server", "compute.harmonic_job_seconds", "compute.slowdown.by_size",
+    "network.upload_over_compute", "budget.hold",
 )  # fmt: skip
 """Keys that were added after the first records were made. They are not hashed while they have their
 defaults, so the hashes and run ids of these records stay as they are."""

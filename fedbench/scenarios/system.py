@@ -85,6 +85,27 @@ def link_rates(scenario: Scenario, seed: int) -> tuple[Rate, Rate]:
     return down, up
 
 
+def upload_rate(scenario: Scenario, seed: int, vector_bytes: int, counts: Counts | None = None) -> float:
+    """Returns the rate of uploads that `network.upload_over_compute` states, in megabit per second.
+
+    Args:
+        scenario: The scenario, which has that key.
+        seed: The seed of the run.
+        vector_bytes: The size of one vector of the model.
+        counts: As in `compute`.
+
+    Raises:
+        UsageError: The median client's jobs take no time, or have no mean.
+    """
+    job = float(np.median(job_seconds(scenario, seed, counts)))
+    if not 0 < job < math.inf:
+        raise UsageError(
+            f"scenario {scenario.name}: network.upload_over_compute needs jobs that take time, and the median client's compute for "
+            f"{job:g} s on average"
+        )
+    return 8.0 * vector_bytes / (BITS_PER_MEGABIT * (scenario.network.upload_over_compute or 0.0) * job)
+
+
 def _spread(median: float | None, log_sigma: float, k: int, purpose: Purpose, clients: int, seed: int) -> Rate:
     """Returns median exp(log_sigma z) with a z ~ N(0, 1) per client, or the median alone if nothing
     is spread."""

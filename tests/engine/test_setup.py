@@ -45,6 +45,24 @@ def test_payload_prices_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert plan(spec).ended_by == "time"
 
 
+@pytest.mark.parametrize("model", ["softmax", "mlp"])
+def test_uploads_weigh_the_same_for_small_and_large_models(model: str) -> None:
+    """Jobs take 2, 4 and 6 s; FedAvg's upload is one vector and SCAFFOLD's are two, whatever a
+    vector's size is. Downloads have a rate of their own: none."""
+    overrides = [
+        "clients=3",
+        "local.steps=[1, 2, 3]",
+        "compute={kind: per_step, step_seconds: 2}",
+        "network={upload_over_compute: 0.5}",
+    ]
+    scenario = load("digits-demo", [*overrides, f"task.model={model}"])
+    timings = [
+        Setup(RunSpec(scenario, registry.algorithm(f"{name}[cohort_size=3]"), 0)).timing() for name in ("fedavg", "scaffold")
+    ]
+    assert [timing.upload.a for timing in timings] == pytest.approx([2, 4])
+    assert timings[0].download.a == 0
+
+
 def test_inputs_do_not_depend_on_what_an_algorithm_sends() -> None:
     """SCAFFOLD sends two vectors, FedLin waits for full gradients, QuAFL is polled: the scenario
     drew the same for all of them."""

@@ -78,6 +78,7 @@ def test_hashes_of_old_scenarios(text: str, known: str) -> None:
         {"compute": {"kind": "per_step", "step_seconds": 0.02, "slowdown": {"low": 1, "high": 8, "by_label": {"strength": 0}}}},
         {"compute": {"kind": "per_step", "step_seconds": 0.02, "slowdown": {"low": 1, "high": 8, "by_size": {"strength": 0}}}},
         {"compute": {"kind": "per_step", "harmonic_job_seconds": 0.2, "slowdown": {"low": 1, "high": 8}}},
+        {"network": {"download_megabit_per_second": 100, "upload_over_compute": 1}},
         {"network": {"download_megabit_per_second": 100, "upload_megabit_per_second": 100, "upload_log_sigma": 0.5}},
         {"network": {"download_megabit_per_second": 100, "upload_megabit_per_second": 100, "download_log_sigma": 0.5}},
     ],

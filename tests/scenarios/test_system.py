@@ -22,6 +22,7 @@ from fedbench.scenarios.system import (
     one_step,
     step_seconds,
     transfer,
+    upload_rate,
 )
 from fedbench.types import Rounds, Weights
 from fedbench.types import Stream as StreamPolicy
@@ -74,6 +75,60 @@ def test_epochs_count_the_short_last_batch() -> None:
     assert local_steps(scenario, 0, column(10, 11, 5)).values.tolist() == [2, 4, 2]  # type: ignore[union-attr]
     with pytest.raises(UsageError, match="needs to know who has which examples"):
         local_steps(scenario, 0)
+
+
+# ---- upload over compute
+
+
+@pytest.mark.parametrize("vector_bytes", [2600, 31_400])
+def test_an_upload_takes_so_many_times_the_median_clients_job(vector_bytes: int) -> None:
+    """Three clients whose jobs of 10 steps take 1, 2 and 6 s."""
+    devices = "compute={kind: devices, seconds_per_example: [0.01, 0.02, 0.06]}"
+    scenario = load("digits-demo", [devices, "clients=3", "network={upload_over_compute: 3, latency_seconds: 0.5}"])
+    rate = upload_rate(scenario, 0, vector_bytes)
+    assert transfer(scenario.network, rate, vector_bytes).a == pytest.approx(0.5 + 3 * 2)
+    assert transfer(scenario.network, rate, 2 * vector_bytes).a == pytest.approx(0.5 + 3 * 2 * 2)
+
+
+def test_the_weight_of_uploads_may_need_the_clients_examples() -> None:
+    """Two epochs of 20, 40 and 400 examples in batches of 10, at 0.02 s a step: the median is of 8
+    steps."""
+    overrides = [
+        "clients=3",
+        "local={epochs: 2}",
+        "compute={kind: per_step, step_seconds: 0.02}",
+        "network={upload_over_compute: 1}",
+    ]
+    rate = upload_rate(load("digits-demo", overrides), 0, 1000, column(400, 20, 40))
+    assert 8000 / (1e6 * rate) == pytest.approx(8 * 0.02)
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        ("{upload_over_compute: 1, upload_megabit_per_second: 1}", "goes without upload_megabit_per_second, got both"),
+        ("{upload_over_compute: 1, message: fixed, message_megabytes: 1}", "goes without message: fixed, got both"),
+        ("{upload_over_compute: 1, trace: {given: [[[1, 1, 1]]]}}", "goes without trace, got both"),
+        ("{upload_over_compute: 1, upload_log_sigma: 1}", "upload_log_sigma needs upload_megabit_per_second"),
+        ("{upload_over_compute: 0}", "network.upload_over_compute must be > 0, got 0"),
+    ],
+)
+def test_the_weight_of_uploads_is_stated_once(network: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load("digits-demo", [f"network={network}"])
+
+
+@pytest.mark.parametrize(
+    ("compute", "seconds"),
+    [
+        ("{kind: per_step, step_seconds: 0}", "0"),
+        ("{kind: per_job, time: {distribution: pareto, scale_seconds: 1, shape: 1}}", "inf"),
+    ],
+)
+def test_uploads_have_no_weight_beside_jobs_without_a_time(compute: str, seconds: str) -> None:
+    scenario = load("digits-demo", ["network={upload_over_compute: 1}", f"compute={compute}"])
+    with pytest.raises(UsageError, match=f"upload_over_compute needs jobs that take time, .* compute for {seconds} s on average"):
+        upload_rate(scenario, 0, 1000)
 
 
 # ---- throughput held

@@ -30,6 +30,7 @@ UNITS = {
     "dropout": "probability a job",
     "clients": "clients",
     "over_selection": "clients",
+    "at_work": "jobs",
     "classes_per_client": "classes",
     "rare_classes": "classes",
     "updates": "server updates",

@@ -63,24 +63,27 @@ class Group:
         return f"{work}, public data" if self.public_data else work
 
 
-def group_of(algorithm: Algorithm, clients: int) -> Group:
-    """Returns the group of an algorithm with its options in a scenario with so many clients."""
-    dispatch = algorithm.dispatch(Info(clients, lambda: np.ones(clients)))
-    return Group(min(clients, dispatch.at_a_time(clients)), clients, "public_data" in algorithm.requires)
+def group_of(algorithm: Algorithm, clients: int, cap: int | None = None) -> Group:
+    """Returns the group of an algorithm with its options in a scenario with so many clients. The
+    scenario's cap on jobs under way (`at_work`), if it has one, makes the group of all that keep to
+    it, also of those that stay below."""
+    at_work = cap or algorithm.dispatch(Info(clients, lambda: np.ones(clients))).at_a_time(clients)
+    return Group(min(clients, at_work), clients, "public_data" in algorithm.requires)
 
 
 def group_of_run(run: Record) -> Group:
-    """Returns the group of a run. What is at work is not known of an algorithm that is not built
-    in, since its code is not run here, nor of one that has other options today."""
+    """Returns the group of a run. Where the scenario has no cap, what is at work is not known of an
+    algorithm that is not built in, since its code is not run here, nor of one that has other
+    options today."""
     spec = run.spec
-    clients, given = spec.scenario.clients, spec.algorithm
+    clients, cap, given = spec.scenario.clients, spec.scenario.at_work, spec.algorithm
     if given.origin is not None or given.name not in registry.ALGORITHMS:
-        return Group(0, clients, "public_data" in given.requires)
+        return Group(cap or 0, clients, "public_data" in given.requires)
     cls: type[Algorithm] = registry.find("algorithm", given.name)
     try:
-        return group_of(cls.make(given.options), clients)
+        return group_of(cls.make(given.options), clients, cap)
     except UsageError:
-        return Group(0, clients, "public_data" in cls.requires)
+        return Group(cap or 0, clients, "public_data" in cls.requires)
 
 
 def odd_ones(rows: Mapping[str, Sequence[Record]]) -> dict[str, str]:

@@ -198,5 +198,5 @@ def _specs(asked: Asked) -> list[RunSpec]:
     frozen = asked.source.frozen(suite)
     choices = {} if frozen is None else frozen.points.get(point.name, {})
     seed = suite.seeds.first if asked.seed is None else asked.seed
-    several = [suite.algorithm(one, choices[one].options if one in choices else None) for one in selectors]
+    several = [suite.algorithm(one, choices[one].options if one in choices else None, point) for one in selectors]
     return [RunSpec(suite.scenario_at(point), algorithm, seed) for algorithm in several]

@@ -12,6 +12,7 @@ import numpy as np
 
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_vectors
+from fedbench.engine.policy import rounds_text
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.choose import CPU, choose
@@ -179,7 +180,7 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         staleness_mean_steady=ledger.steady_sum / ledger.steady_count if ledger.steady_count else None,
         server_vectors=server_vectors(spec.algorithm, setup.info, scheduler.totals["messages_peak"]),
         server_seconds_per_update=setup.server.seconds,
-        rounds=setup.rounds_text,
+        rounds=rounds_text(setup),
         job_seconds=_job_seconds(setup),
         trainer=choice.name,
         device=choice.device,

@@ -8,8 +8,7 @@ import functools
 
 import numpy as np
 
-from fedbench.engine import declared
-from fedbench.engine.alone import check_alone
+from fedbench.engine import declared, policy
 from fedbench.engine.data import Data, begun, shards_of
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
@@ -27,10 +26,6 @@ from fedbench.shards import Shards
 from fedbench.tasks.available import Outline
 from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Poll, Rounds, Stream, Traffic, Vector, Weights
-
-PUBLIC_ROWS = 2000
-"""How many unlabelled examples an error message suggests: as many as FedEcho's paper takes, or
-fewer where that is more than a tenth of the training data."""
 
 
 class Setup:
@@ -123,52 +118,8 @@ class Setup:
 
     @functools.cached_property
     def dispatch(self) -> Dispatch:
-        dispatch = declared.dispatch(self.spec.algorithm, self.info)
-        if self.spec.algorithm.alone:
-            check_alone(self.spec.algorithm, self.scenario, self.outline.model)
-        offers = {"public_data"} if self.scenario.public is not None else set()
-        missing = sorted(self.spec.algorithm.requires - offers)
-        if missing:
-            raise UsageError(
-                f"algorithm {self.spec.algorithm.name} is not applicable: it needs {', '.join(missing)}, which scenario "
-                f"{self.scenario.name} does not have{self._how_to_get_public_data() if 'public_data' in missing else ''}"
-            )
-        if isinstance(dispatch, Stream) and dispatch.routing is not None and self.spec.algorithm.clients_remember:
-            raise UsageError(
-                f"algorithm {self.spec.algorithm.name}: clients that keep a vector cannot have several tasks (routing)"
-            )
-        if isinstance(dispatch, Rounds):
-            return self._in_rounds(dispatch)
-        return self._polled(dispatch) if isinstance(dispatch, Poll) else dispatch
-
-    def _how_to_get_public_data(self) -> str:
-        size = min(PUBLIC_ROWS, max(1, len(self.task.dataset.train) // 10))
-        return f"; hold some out of the training data: public: {{size: {size}}} in the scenario, or --set public.size={size}"
-
-    def _in_rounds(self, dispatch: Rounds) -> Rounds:
-        """Returns the policy with what the scenario's part `rounds` asks for."""
-        part = self.scenario.rounds
-        return dataclasses.replace(
-            dispatch,
-            deadline_seconds=dispatch.deadline_seconds if part.deadline_seconds is None else part.deadline_seconds,
-            over_selection=part.over_selection or dispatch.over_selection,
-        )
-
-    def _polled(self, dispatch: Poll) -> Poll:
-        """Returns the policy with the steps and the period that it leaves to the scenario."""
-        max_steps, period = dispatch.max_steps, dispatch.period_seconds
-        if max_steps is None:
-            max_steps = system.steps_of_all(self.scenario, self.spec.seed, self.counts_for_clock)
-        if period is None:
-            period = system.poll_seconds(self.scenario, self.spec.seed, max_steps, self.counts_for_clock)
-        return dataclasses.replace(dispatch, max_steps=max_steps, period_seconds=period)
-
-    @property
-    def rounds_text(self) -> str:
-        """What the scenario's part `rounds` asks for and whether it applies, in words; empty if it
-        asks for nothing."""
-        text, policy = self.scenario.rounds.text, self.dispatch
-        return text if not text or isinstance(policy, Rounds) else f"not applicable ({type(policy).__name__}): {text}"
+        """The algorithm's policy, with what the scenario adds to it."""
+        return policy.dispatch(self)
 
     @functools.cached_property
     def payload_bytes(self) -> int:

@@ -38,6 +38,7 @@ def pooled(scenario: Scenario) -> Scenario:
             "network": Network(),
             "availability": Always(),
             "dropout": 0.0,
+            "at_work": None,
             "rounds": RoundsPart(),
         }
     )

@@ -38,7 +38,7 @@ ADDED_KEYS = (
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
     "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma", "evaluation.kind",
     "server", "compute.harmonic_job_seconds", "compute.slowdown.by_size",
-    "network.upload_over_compute", "budget.hold",
+    "network.upload_over_compute", "at_work", "budget.hold",
 )  # fmt: skip
 """Keys that were added after the first records were made. They are not hashed while they have their
 defaults, so the hashes and run ids of these records stay as they are."""
@@ -114,7 +114,8 @@ class Scenario(Part):
     a run ends.
 
     `dropout` is the probability that a job is lost for no other reason, at an instant that is
-    uniform over its duration.
+    uniform over its duration. `at_work` caps the jobs that are under way at a time, for every
+    algorithm: one that may have more is not applicable. Without it, algorithms decide themselves.
     """
 
     schema_version: Literal[1] = Field(alias="schema")
@@ -128,6 +129,7 @@ class Scenario(Part):
     network: Network = Network()
     availability: Always | Periodic | Alternating | Windows = Field(default=Always(), discriminator="kind")
     dropout: Annotated[Float, Field(ge=0, lt=1)] = 0.0
+    at_work: PositiveInt | None = None
     rounds: RoundsPart = RoundsPart()
     server: ServerPart = ServerPart()
     public: PublicPart | None = None
@@ -144,6 +146,8 @@ class Scenario(Part):
                 f"evaluation.every_seconds: expected at most {MOST_POINTS:,} points of evaluation in budget.seconds, got {points:,.0f}: "
                 f"{self.budget.seconds:g} / {first:g}"
             )
+        if self.at_work is not None and self.at_work > self.clients:
+            raise ValueError(f"at_work: expected at most the {self.clients} clients, got {self.at_work}")
         if self.budget.stop_at_target and not self.targets:
             raise ValueError("budget.stop_at_target: true needs at least one of targets, got none")
         if isinstance(self.compute, PerStep) and self.compute.harmonic_job_seconds is not None and self.local.epochs is not None:

@@ -92,7 +92,7 @@ def _check_options(frozen: Tuned, suite: Suite) -> None:
         for selector, choice in by_selector.items():
             if selector not in suite.selectors():
                 raise fault(TUNED, f"points.{point}: {selector!r:.80} is no algorithm of suite {suite.name}")
-            suite.algorithm(selector, choice.options)
+            suite.algorithm(selector, choice.options, suite.point(point))
 
 
 def faults(rows: Sequence[Row], suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> Iterator[Finding]:

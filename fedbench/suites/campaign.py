@@ -38,7 +38,7 @@ def applicable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) 
     for point in points:
         scenario = suite.scenario_at(point)
         for selector in selectors:
-            _, refused = planned(RunSpec(scenario, suite.algorithm(selector), suite.seeds.first))
+            _, refused = planned(RunSpec(scenario, suite.algorithm(selector, at=point), suite.seeds.first))
             yield point, selector, refused
 
 

@@ -108,7 +108,7 @@ def priced(
     space = None if suite.tuning is None else spaces.load(suite.tuning.space)
     for point in points:
         for selector in selectors:
-            spec = RunSpec(suite.scenario_at(point), suite.algorithm(selector), suite.seeds.first)
+            spec = RunSpec(suite.scenario_at(point), suite.algorithm(selector, at=point), suite.seeds.first)
             found, refused = planned(spec)
             if found is None:
                 yield Cell(point.name, selector, refused=refused)

@@ -22,6 +22,7 @@ from fedbench.scenarios.base import Part
 from fedbench.scenarios.evaluation_parts import EvaluationPart
 from fedbench.scenarios.problems import read
 from fedbench.scenarios.schema import Scenario
+from fedbench.suites.at_work import capped
 from fedbench.suites.tuning_parts import Halving, Name, Rung, Seeds, Tuning
 
 LIBRARY = Path(__file__).with_name("library")
@@ -118,14 +119,17 @@ class Suite(Part):
         several = [others if one == EVERYBODY else [one] for one in self.algorithms]
         return sorted({selector for group in several for selector in group})
 
-    def algorithm(self, selector: str, options: Mapping[str, object] | None = None) -> Algorithm:
+    def algorithm(self, selector: str, options: Mapping[str, object] | None = None, at: Point | None = None) -> Algorithm:
         """Returns an algorithm. The values of its options are those in `options`, else those in the
-        selector, else those that the suite sets, else its defaults."""
+        selector, else the one that the cap on jobs asks for `at` a point (`at_work`), else those
+        that the suite sets, else its defaults."""
         name, own = registry.parse_selector(selector)
         cls = registry.find("algorithm", name)
         known = {field.name for field in dataclasses.fields(cls)}
         common = {key: value for key, value in self.options.items() if key in known}
-        return cls.make({**common, **own, **(options or {})})
+        given = {**own, **(options or {})}
+        cap = {} if at is None else capped(cls, given, self.scenario_at(at))
+        return cls.make({**common, **cap, **given})
 
     def published(self, selector: str) -> list[dict[str, Any]]:
         """Returns the published options of an algorithm for its tuning. Those that the suite sets
@@ -137,7 +141,7 @@ class Suite(Part):
     def runs(self, point: Point, selector: str, options: Mapping[str, object] | None = None) -> list[RunSpec]:
         """Returns the runs of an algorithm at a point, a run for each seed; see `algorithm` for
         `options`."""
-        scenario, algorithm = self.scenario_at(point), self.algorithm(selector, options)
+        scenario, algorithm = self.scenario_at(point), self.algorithm(selector, options, point)
         return [RunSpec(scenario, algorithm, seed) for seed in self.seeds.numbers]
 
     def resolved(self) -> dict[str, object]:

@@ -111,7 +111,7 @@ def _check_options(suite: Suite, point: str, selector: str, options: Mapping[str
     if origins.is_in_file(registry.parse_selector(selector)[0]):
         return
     try:
-        suite.algorithm(selector, options)
+        suite.algorithm(selector, options, suite.point(point))
     except UsageError as error:
         raise UsageError(f"tuned options {where}: points.{point}: {error}") from None
 

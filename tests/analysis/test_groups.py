@@ -38,6 +38,14 @@ def test_a_run_says_its_options() -> None:
     assert group_of_run(record("fedbuff")) == Group(100, 100)
 
 
+def test_a_scenarios_cap_makes_the_group() -> None:
+    """Also of those that stay below it, and of those that are not built in."""
+    for name in ("fedavg", "fedbuff", "damped"):
+        one = record(name)
+        alter(one, "spec.scenario.at_work", 30)
+        assert group_of_run(one) == Group(30, 100)
+
+
 def test_what_is_not_built_in_is_not_run() -> None:
     one = record("damped")
     assert group_of_run(one) == Group(0, 100)

@@ -65,6 +65,7 @@ def test_hashes_of_old_scenarios(text: str, known: str) -> None:
         {"budget": {"updates": 5000, "seconds": 40, "stop_at_target": True}},
         {"budget": {"updates": 5000, "seconds": 40, "stop_at_target": True, "hold_points": 2}},
         {"validation": {"share": 0.1}},
+        {"at_work": 20},
         {"task": {"name": "digits", "model": "mlp", "augmentation": "none"}},
         {"public": {"source": "a9a", "size": 142}},
         {

@@ -145,8 +145,11 @@ class Results:
         """Returns the system that a row has at a point: how many clients may be at work, and
         whether there are public data."""
         choice = self.frozen.points.get(point, {}).get(selector) if tuned and self.frozen else None
-        algorithm = self.suite.algorithm(selector, choice.options if choice else None)
-        return group_of(algorithm, self.suite.scenario_at(self.suite.point(point)).clients)
+        at = self.suite.point(point)
+        scenario = self.suite.scenario_at(at)
+        return group_of(
+            self.suite.algorithm(selector, choice.options if choice else None, at), scenario.clients, scenario.at_work
+        )
 
     @cached_property
     def systems(self) -> dict[str, dict[str, Group]]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr
 
-from fedbench import registry
+from fedbench import plain_files, registry
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
@@ -20,9 +20,12 @@ from fedbench.scenarios import load as scenarios
 from fedbench.scenarios import problems
 from fedbench.scenarios.base import Part
 from fedbench.scenarios.evaluation_parts import EvaluationPart
-from fedbench.scenarios.problems import read
+from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites.at_work import capped
+from fedbench.suites.design import schema as designs
+from fedbench.suites.design.points import points
+from fedbench.suites.design.schema import Kind, Value
 from fedbench.suites.tuning_parts import Halving, Name, Rung, Seeds, Tuning
 
 LIBRARY = Path(__file__).with_name("library")
@@ -32,25 +35,30 @@ EVERYBODY = "all"
 
 class Point(Part):
     """One scenario of a suite: the suite's own, or another one, with keys `set` to other values.
-    `axis` says in words what differs."""
+    `axis` says in words what differs. A point of a design has its `kind` and its `levels` by
+    factor."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
     about: Text = ""
     axis: Annotated[str, Field(max_length=100)] = ""
     scenario: str | None = None
     set: dict[str, object] = Field(default={})
+    kind: Kind | None = None
+    levels: dict[str, Value] = Field(default={})
 
 
 class Suite(Part):
     """Scenarios x algorithms x seeds. `options` are set for every algorithm that has them. They
-    belong to the system that the suite describes, such as how many clients work at a time. They
-    are not tuned. `evaluation` replaces that of the scenarios in all runs that are compared;
-    options are tuned with the scenarios' own."""
+    belong to the system that the suite describes, such as how many clients work at a time. They are
+    not tuned. `design` names a design, whose rows are the points (`fedbench.suites.design`); the
+    suite's file then has none. `evaluation` replaces that of the scenarios in all runs that are
+    compared; options are tuned with the scenarios' own."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: Name
     about: Text
     scenario: str | None = None
+    design: str | None = None
     points: Annotated[tuple[Point, ...], Field(min_length=1, max_length=1000)]
     algorithms: Annotated[tuple[str, ...], Field(min_length=1, max_length=1000)]
     options: dict[str, object] = Field(default={})
@@ -178,6 +186,19 @@ def names() -> list[str]:
     return problems.names(LIBRARY)
 
 
+def _with_points(content: Mapping[str, object], file: Path) -> Mapping[str, object]:
+    """Returns the content of a suite's file with the points of its design, if it names one. They
+    are points of the suite's scenario."""
+    name, scenario = content.get("design"), content.get("scenario")
+    if not isinstance(name, str):
+        return content
+    if "points" in content:
+        raise UsageError(f"suite {file}: the points are those of design {name}; give design or points, got both")
+    if not isinstance(scenario, str):
+        raise UsageError(f"suite {file}: a design needs the suite's scenario, whose keys it sets, got none")
+    return {**content, "points": points(designs.load(name, [file.parent]), scenarios.load(scenario))}
+
+
 def load(suite: str | Path | Suite) -> Suite:
     """Returns a suite by its name in the library or by the path to a YAML file. A Suite is returned
     as it is.
@@ -187,7 +208,8 @@ def load(suite: str | Path | Suite) -> Suite:
     """
     if isinstance(suite, Suite):
         return suite
-    found = read(Suite, suite, LIBRARY, "suite")
+    file = problems.file_of(suite, LIBRARY, "suite")
+    found = validated(Suite, _with_points(plain_files.mapping(file, "suite"), file), str(file))
     for point in found.points:
         found.scenario_at(point)
         for rung in found.tuning.rungs if isinstance(found.tuning, Halving) else ():

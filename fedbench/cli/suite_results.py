@@ -12,6 +12,7 @@ import typer
 
 from fedbench import rules
 from fedbench.analysis import profiles
+from fedbench.cli import suite_design
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, DrawOption, FolderOption, ProcessesOption, SuitesArgument
 from fedbench.cli.output import say, show
@@ -26,6 +27,9 @@ from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import load, reference_file, reference_of
 
 PAGE = Path("results/findings.md")
+
+
+app.command("design")(suite_design.design)
 
 
 @app.command("pack")

@@ -38,6 +38,11 @@ def _mlp(input_shape: Shape, classes: int) -> Layers:
     return (Flatten(), Linear(math.prod(input_shape), 200), ReLU(), Linear(200, classes))
 
 
+def _mlp_25450(input_shape: Shape, classes: int) -> Layers:
+    """One hidden layer of 32 units, of the suite map: a small model that is not convex."""
+    return (Flatten(), Linear(784, 32), ReLU(), Linear(32, classes))
+
+
 def _mlp_101770(input_shape: Shape, classes: int) -> Layers:
     """One hidden layer of 128 units, as in the experiment of Ringleader (Maranjyan and Richtárik
     2025) on FashionMNIST."""
@@ -160,6 +165,7 @@ class Architecture(NamedTuple):
 MODELS = {
     "softmax": Architecture(_softmax),
     "mlp": Architecture(_mlp),
+    "mlp_25450": Architecture(_mlp_25450, (1, 28, 28), 10),
     "mlp_101770": Architecture(_mlp_101770, (1, 28, 28), 10),
     "cnn_21840": Architecture(_cnn_21840, (1, 28, 28), 10),
     "cnn_582026": Architecture(_two_convolutions, (1, 28, 28), 10),

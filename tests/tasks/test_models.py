@@ -31,6 +31,8 @@ def by_hand(name: str) -> nn.Sequential:
             return nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
         case "mlp":
             return nn.Sequential(nn.Flatten(), nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 10))
+        case "mlp_25450":
+            return nn.Sequential(nn.Flatten(), nn.Linear(784, 32), nn.ReLU(), nn.Linear(32, 10))
         case "mlp_101770":
             return nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
         case "cnn_21840":
@@ -49,7 +51,14 @@ def batch(shape: Shape, n: int = 5) -> torch.Tensor:
 
 @pytest.mark.parametrize(
     ("name", "dim"),
-    [("softmax", 7_850), ("mlp", 159_010), ("mlp_101770", 101_770), ("cnn_21840", 21_840), ("cnn_582026", 582_026)],
+    [
+        ("softmax", 7_850),
+        ("mlp", 159_010),
+        ("mlp_25450", 25_450),
+        ("mlp_101770", 101_770),
+        ("cnn_21840", 21_840),
+        ("cnn_582026", 582_026),
+    ],
 )
 def test_parameter_counts(name: str, dim: int) -> None:
     model = model_library.make_model(name, IMAGES, 10)
@@ -75,7 +84,7 @@ def test_parameters_of_the_small_cnn() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["softmax", "mlp", "mlp_101770", "cnn_21840", "cnn_582026"])
+@pytest.mark.parametrize("name", ["softmax", "mlp", "mlp_25450", "mlp_101770", "cnn_21840", "cnn_582026"])
 def test_forward_and_gradient_equal_plain_torch(name: str) -> None:
     model = model_library.make_model(name, IMAGES, 10)
     ours, theirs = build(model), by_hand(name)

@@ -10,7 +10,7 @@ from fedbench import strict_yaml
 from fedbench.errors import UsageError
 from fedbench.scenarios.problems import validated
 from fedbench.suites.design.draw import draw, with_drawn
-from fedbench.suites.design.schema import Design
+from fedbench.suites.design.schema import LIBRARY, Design, load
 
 from .conftest import made
 
@@ -77,3 +77,13 @@ def test_what_was_drawn_before_is_replaced_and_the_rest_stays() -> None:
 def test_more_points_than_there_are() -> None:
     with pytest.raises(UsageError, match="points of held_out: expected at most the 1 possible ones, got 2"):
         draw(made({"a": {"levels": [{"level": 1}, {"level": 2}, {"level": 3}, {"level": 4}]}}, 3, points={"held_out": 2}), 0, 1)
+
+
+@pytest.mark.slow
+def test_the_map_is_what_its_seed_draws() -> None:
+    """To the byte: nobody has moved a point since."""
+    text, design = (LIBRARY / "map.yaml").read_text(), load("map")
+    assert design.drawn is not None
+    seed, starts = design.drawn.seed, design.drawn.starts
+    command = f"fedbench suite design map.yaml --seed {seed} --starts {starts}"
+    assert with_drawn(text, design, draw(design, seed, starts), command) == text

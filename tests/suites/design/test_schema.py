@@ -23,6 +23,7 @@ def drawn(*design: list[Any], **more: Any) -> dict[str, Any]:
 
 
 def test_every_design_of_the_library_is_valid() -> None:
+    assert "map" in names()
     for name in names():
         assert load(name).name == name
 
@@ -85,5 +86,5 @@ def test_a_file_is_looked_for_beside_the_suite(tmp_path: Path) -> None:
     assert load("mine.yaml", [tmp_path]).name == "mine"
     with pytest.raises(UsageError, match=r"design other.yaml: cannot be read: No such file"):
         load("other.yaml", [tmp_path])
-    with pytest.raises(UsageError, match="unknown design 'none'"):
-        load("none")
+    with pytest.raises(UsageError, match="unknown design 'maps'; did you mean 'map'"):
+        load("maps")

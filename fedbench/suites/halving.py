@@ -85,7 +85,7 @@ def halving(suite: Suite, space: Space, point: Point, selector: str, draw: int) 
         alive = ranked(runs, is_last=is_last)
     best, scores = DEFAULT, {number: Score.of(runs[number]) for number in asked}
     for number in challengers(runs, alive, suite.scenario_at(point, validation=True).evaluation):
-        steeper = dict(enumerate(_steeper(suite, space, selector, options[number]), max(options) + 1))
+        steeper = dict(enumerate(_steeper(suite, space, point, selector, options[number]), max(options) + 1))
         options |= steeper
         found = yield [made.trial(one, steeper[one], len(part.rungs), rung, own) for one in steeper]
         everything += itertools.chain(*found)
@@ -107,7 +107,7 @@ class _Trials:
     def trial(self, number: int, options: Mapping[str, Any], i: int, rung: Rung, seeds: Iterable[int]) -> Trial:
         """Returns a trial in the rung of number `i`."""
         scenario = self.suite.scenario_at(self.point, validation=True, rung=rung)
-        algorithm = self.suite.algorithm(self.selector, options)
+        algorithm = self.suite.algorithm(self.selector, options, self.point)
         specs = tuple(RunSpec(scenario, algorithm, seed) for seed in seeds)
         return Trial(self.point.name, self.selector, number, dict(options), specs, i, self.draw)
 
@@ -119,7 +119,7 @@ def _candidates(suite: Suite, space: Space, point: Point, selector: str, draw: i
     numbered = dict(enumerate([*drawn, *suite.published(selector)]))
     first: dict[str, int] = {}
     for number in sorted(numbered, key=lambda number: (0 < number < len(drawn), number)):
-        first.setdefault(repr(suite.algorithm(selector, numbered[number]).options()), number)
+        first.setdefault(repr(suite.algorithm(selector, numbered[number], point).options()), number)
     return {number: numbered[number] for number in sorted(first.values())}
 
 
@@ -182,21 +182,21 @@ def _costs(runs: Runs, evaluation: EvaluationPart) -> Costs:
     )
 
 
-def _steeper(suite: Suite, space: Space, selector: str, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _steeper(suite: Suite, space: Space, point: Point, selector: str, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the options with each rate STEEPER times as large, and with all of them. A rate is
     left out if published options leave it to the run, or if the algorithm does not take it so
     large."""
-    algorithm = suite.algorithm(selector, options)
+    algorithm = suite.algorithm(selector, options, point)
     known = {key: algorithm.options()[key] for key in space.rates(algorithm.name)}
     larger = {key: float(f"{STEEPER * value:.6g}") for key, value in known.items() if isinstance(value, int | float)}
-    rates = {key: value for key, value in larger.items() if _takes(suite, selector, {**options, key: value})}
+    rates = {key: value for key, value in larger.items() if _takes(suite, point, selector, {**options, key: value})}
     alone = [{**options, key: value} for key, value in rates.items()]
     return [*alone, {**options, **rates}] if len(rates) > 1 else alone
 
 
-def _takes(suite: Suite, selector: str, options: Mapping[str, Any]) -> bool:
+def _takes(suite: Suite, point: Point, selector: str, options: Mapping[str, Any]) -> bool:
     try:
-        suite.algorithm(selector, options)
+        suite.algorithm(selector, options, point)
     except UsageError:
         return False
     return True

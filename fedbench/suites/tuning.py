@@ -86,7 +86,7 @@ def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Seque
         for selector in selectors:
             name = suite.algorithm(selector).name
             for number, options in enumerate(space.trials(name, part.trials, scramble(suite, space, point, selector, draw))):
-                algorithm = suite.algorithm(selector, options)
+                algorithm = suite.algorithm(selector, options, point)
                 specs = tuple(RunSpec(scenario, algorithm, seed) for seed in suite.tuning_seeds(draw))
                 yield Trial(point.name, selector, number, options, specs, draw=draw)
 

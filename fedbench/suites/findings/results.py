@@ -146,10 +146,8 @@ class Results:
         whether there are public data."""
         choice = self.frozen.points.get(point, {}).get(selector) if tuned and self.frozen else None
         at = self.suite.point(point)
-        scenario = self.suite.scenario_at(at)
-        return group_of(
-            self.suite.algorithm(selector, choice.options if choice else None, at), scenario.clients, scenario.at_work
-        )
+        scenario, algorithm = self.suite.scenario_at(at), self.suite.algorithm(selector, choice.options if choice else None, at)
+        return group_of(algorithm, scenario.clients, scenario.at_work)
 
     @cached_property
     def systems(self) -> dict[str, dict[str, Group]]:

@@ -44,7 +44,8 @@ def no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", names())
 def test_time_ends_the_run_of_every_algorithm(name: str) -> None:
     """With default options, of which some update at every arrival: far below the guard, also where
-    clients that are alone wait for no slow network. Algorithms that do not apply are left out."""
+    clients that are alone wait for no slow network. Algorithms that do not apply are left out:
+    under a cap those whose defaults have all clients at work."""
     scenario, ended = load(name), []
     for algorithm in registry.names("algorithm"):
         with suppress(MissingDataError, UsageError):
@@ -52,7 +53,7 @@ def test_time_ends_the_run_of_every_algorithm(name: str) -> None:
             ended.append(summary.ended_by)
             assert name in COUNTED or 5 * summary.updates < scenario.budget.updates
     assert set(ended) <= ({"time", "updates"} if name in COUNTED else {"time"})
-    assert len(ended) >= 20 or missing(scenario.task.name) or lacks_traces(scenario)
+    assert len(ended) >= (20 if scenario.at_work is None else 10) or missing(scenario.task.name) or lacks_traces(scenario)
 
 
 def test_budgets_of_tables_that_count_updates() -> None:

@@ -9,7 +9,8 @@ spent, however little that is.
 
 Row i leaves the set of the best if and only if, for some j, the one-sided lower bound of the mean
 of log(cost of i / cost of j), at the level 1 - 0.05 / (K - 1), is above 0. So the best row stays
-in the set with a probability of at least 95 %, whatever K is. Sources: Hsu 1981 and 1984; Dunnett
+in the set with a probability of at least 95 %, whatever K is. The looks of a race have levels of
+their own in the place of 0.05. Sources: Hsu 1981 and 1984; Dunnett
 1955.
 """
 
@@ -40,6 +41,7 @@ class Comparison:
     is_bound: whether i misses a target that j reaches, in some seed (K, K). Then the difference is
     a lower bound.
     seeds: in how many seeds the pair is compared (K, K).
+    level: the probability with which the best row stays in the set.
     """
 
     costs: Costs
@@ -50,13 +52,14 @@ class Comparison:
     freedom: Floats
     is_bound: Flags
     seeds: Floats
+    level: float = LEVEL
 
     @cached_property
     def lower(self) -> Floats:
         """Returns the one-sided lower bounds (K, K) that hold together against one row; minus
         infinity where nothing is known, and for a row and itself."""
         pairs = max(1, len(self.costs.rows) - 1)
-        return np.asarray(self.least - self._quantile(1 - (1 - LEVEL) / pairs) * self.error_or_none)
+        return np.asarray(self.least - self._quantile(1 - (1 - self.level) / pairs) * self.error_or_none)
 
     @cached_property
     def error_or_none(self) -> Floats:
@@ -139,12 +142,13 @@ def _exp(value: float) -> float:
     return math.exp(value) if value < 700 else math.inf
 
 
-def compare(found: Costs, prior: Prior = NOTHING) -> Comparison:
+def compare(found: Costs, prior: Prior = NOTHING, level: float = LEVEL) -> Comparison:
     """Returns the comparison of all pairs of rows.
 
     Args:
         found: their costs at the targets that get a verdict; there is at least one.
         prior: what is known of the scatter of rows from elsewhere.
+        level: the probability with which the best row stays in the set.
     """
     first, second = found.missed[:, :, None], found.missed[:, None]  # of the pair (i, j): (n, K, K, T)
     kept = ~(first & second)
@@ -158,9 +162,8 @@ def compare(found: Costs, prior: Prior = NOTHING) -> Comparison:
     enough = (seeds >= LEAST_SEEDS) & ~np.eye(len(found.rows), dtype=bool) & (variance > 0)
     error = np.where(enough, np.sqrt(variance / np.maximum(seeds, 1)), np.nan)
     bound = np.asarray((first & ~second).any(axis=(0, 3)))
-    return Comparison(
-        found, by_seed, difference, unfavourable, error, np.where(enough, freedom, np.nan), bound, np.asarray(seeds, np.float64)
-    )
+    known = np.where(enough, freedom, np.nan)
+    return Comparison(found, by_seed, difference, unfavourable, error, known, bound, np.asarray(seeds, np.float64), level)
 
 
 def _means(values: Floats, kept: Flags) -> Floats:

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from fedbench.analysis.best import Comparison, worst
 from fedbench.analysis.costs import Floats
-from fedbench.analysis.statistics import LEVEL
 
 POWER = 0.8
 """The probability with which a ratio of the size of the resolution is shown."""
@@ -36,7 +35,7 @@ def resolution(found: Comparison) -> float | None:
     if not pairs.any():
         return None
     error, freedom = float(np.median(found.error[pairs])), float(np.median(found.freedom[pairs]))
-    quantile = float(stdtrit(freedom, 1 - (1 - LEVEL) / (k - 1)))
+    quantile = float(stdtrit(freedom, 1 - (1 - found.level) / (k - 1)))
     bias = math.sqrt(2 / freedom) * math.exp(gammaln((freedom + 1) / 2) - gammaln(freedom / 2))
     return math.exp(min(700.0, float(nctdtrinc(freedom, 1 - POWER, quantile)) * error / bias))
 

@@ -16,7 +16,7 @@ from fedbench.errors import UsageError
 from fedbench.refusals import refused_in
 from fedbench.results.store import Store
 from fedbench.suites import suite as suites
-from fedbench.suites.findings.results import REFERENCES
+from fedbench.suites.findings.reference import REFERENCES
 
 app = typer.Typer(help="Build a leaderboard, or check a submission.", no_args_is_help=True)
 
@@ -81,7 +81,8 @@ def build_suites(
     from fedbench.leaderboard.pages import changes, speed
     from fedbench.suites import illustrations
     from fedbench.suites.findings.document import document
-    from fedbench.suites.findings.results import load, reference_for
+    from fedbench.suites.findings.reference import reference_for
+    from fedbench.suites.findings.results import load
 
     timed = None if asv is None else speed.read(asv)
     if rivals is not None:

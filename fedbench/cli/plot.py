@@ -19,7 +19,7 @@ from fedbench.cli.output import say, show, writing
 from fedbench.cli.rows import OptionsOption, PointsOption, RecordsOption, RowsOption, Source, SuiteOption
 from fedbench.errors import UsageError, nearest
 from fedbench.results.store import write_atomically
-from fedbench.suites.findings.results import REFERENCES
+from fedbench.suites.findings.reference import REFERENCES
 
 DATA = ".json"
 

@@ -20,6 +20,7 @@ from fedbench.suites import suite as suites
 from fedbench.suites import tuned
 from fedbench.suites.compared import Compared, of_records, of_suite
 from fedbench.suites.findings.results import Results, load
+from fedbench.suites.race import decisions
 from fedbench.suites.seats import seats
 from fedbench.suites.suite import Suite
 
@@ -96,7 +97,8 @@ class Source:
         found = seats(suite, frozen, records_in(place))
         if not found:
             raise UsageError(f"records {place}: none is a run of suite {suite.name}")
-        return Results(suite, frozen, found)
+        race = None if suite.race is None else decisions.read(place, suite, frozen)
+        return Results(suite, frozen, found, race=race)
 
     def frozen(self, suite: Suite) -> tuned.Tuned | None:
         """Returns the tuned options of a suite; None if it has none, or if default ones are asked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,21 +11,19 @@ import typer
 
 from fedbench import origins, registry
 from fedbench.analysis import profiles
-from fedbench.cli import clusters, completion
-from fedbench.cli.interrupts import interruptible
+from fedbench.cli import clusters, completion, suite_race
+from fedbench.cli.computing import compute, computed
 from fedbench.cli.options import JsonOption, ProcessesOption
 from fedbench.cli.output import print_json, print_table, say, show
-from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import FedbenchError, UsageError, nearest
-from fedbench.launch.executors import Executor
-from fedbench.launch.progress import watching
+from fedbench.errors import UsageError, nearest
 from fedbench.results.store import Store
 from fedbench.suites import campaign, tuned, tuning
 from fedbench.suites import space as spaces
 from fedbench.suites import suite as suites
-from fedbench.suites.findings.results import reference_file
+from fedbench.suites.findings.reference import reference_file
 from fedbench.suites.price import Cell, Total, priced
+from fedbench.suites.race import looks
 from fedbench.suites.search import advanced, search
 from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuning_parts import Halving
@@ -126,6 +123,8 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
     if halves:
         *rungs, steeper = [f"{one.runs:,} x {one.share:.0%} of the time" for one in total.rungs]
         say(f"to find options: {', '.join(rungs)}, and at most {steeper} with larger rates")
+    if suite.race is not None:
+        suite_race.say_price(suite.race, cells)
     if total.core_seconds is not None:
         say(f"about {total.core_seconds / 3600:.1f} core hours on this machine")
     if total.peak_mb is not None:
@@ -172,15 +171,21 @@ def run(
     """Run all comparisons of a suite.
 
     These are the rows with default options and, with --tuned FILE, also the rows with the options
-    in the file. Finished runs are taken from the store, and interrupted ones continue.
+    in the file. Finished runs are taken from the store, and interrupted ones continue. A race goes
+    on look by look; race.json in the store says which rows were dropped, when and why.
     """
     found, where = opened(suite, store)
     given = clusters.Given(partition, account, minutes, memory, at_once)
     executor = clusters.executor(on, where.root, given, processes=processes)
     frozen = options_of(found, options)
+    suite_race.check_asked(found, algorithms)
+    if found.race is not None:
+        those = looks.entries(found, frozen, runnable(found, *chosen(found, points, None)))
+        suite_race.run(found, frozen, where, those, lambda wanted: computed(wanted, where, processes, executor, quiet=quiet))
+        return
     cells = runnable(found, *chosen(found, points, algorithms))
     wanted = [spec for point, selector in cells for spec in compared(found, frozen, [point], [selector])]
-    refuse_failed(computed(wanted, where, processes, executor, quiet=quiet).failed)
+    compute(wanted, where, processes, executor, quiet=quiet)
 
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:
@@ -209,41 +214,21 @@ def status(
     """
     found, where = opened(suite, store)
     frozen = options_of(found, options)
+    suite_race.check_asked(found, algorithms)
     some, selectors = chosen(found, points, algorithms)
     rows = []
     for point in some:
-        wanted = compared(found, frozen, [point], selectors)
+        race = None if found.race is None else suite_race.Standing.of(found, frozen, where, [point])
+        wanted = compared(found, frozen, [point], selectors) if race is None else race.wanted
         row = [point.name, f"{len(wanted) - len(campaign.missing(where, wanted)):,} of {len(wanted):,}"]
+        row += [] if race is None else [str(race)]
         if found.tuning is not None:
             space, find = spaces.load(found.tuning.space), tuning.finder(where, {})
             tried = [advanced(search(found, space, point, selector), find) for selector in selectors]
             asked = sum(len(one.asked) for one in tried)
             row.append(f"{asked - sum(len(one.wanted) for one in tried):,} of {asked:,}")
         rows.append(row)
-    print_table(f"suite {found.name} in {where.root}", ("point", "runs", *(["trials"] if found.tuning is not None else [])), rows)
+    more = [*(["race"] if found.race is not None else []), *(["trials"] if found.tuning is not None else [])]
+    print_table(f"suite {found.name} in {where.root}", ("point", "runs", *more), rows)
     for failure in campaign.failures(where):
         say(f"failed {failure['attempts']} time(s): {failure['run']} on {failure['scenario']}: {failure['why']}")
-
-
-def computed(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> campaign.Tally:
-    """Computes the wanted runs that the store lacks, and says what became of them."""
-    show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
-    with (
-        interruptible("finished runs are stored, the same command goes on"),
-        contextlib.nullcontext(None) if quiet else watching(True) as watcher,
-    ):
-        tally = campaign.compute(
-            wanted, store, processes=processes, options=RunOptions(resume=True), watcher=watcher, executor=on
-        )
-    show(f"{tally.there:,} of {tally.wanted:,} runs have a record, {tally.before:,} of them had one before")
-    return tally
-
-
-def refuse_failed(failed: Sequence[tuple[RunSpec, str]]) -> None:
-    """Raises FedbenchError if runs failed, with the first of them."""
-    if failed:
-        first, why = failed[0]
-        line, *more = why.split("\n")
-        raise FedbenchError(
-            f"{len(failed)} runs failed; the same command tries them again. The first: {first.named}: {line}", *more
-        )

@@ -12,7 +12,7 @@ import typer
 
 from fedbench import rules
 from fedbench.analysis import profiles
-from fedbench.cli import suite_design
+from fedbench.cli import suite_design, suite_race
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, DrawOption, FolderOption, ProcessesOption, SuitesArgument
 from fedbench.cli.output import say, show
@@ -24,7 +24,9 @@ from fedbench.results.store import write_atomically
 from fedbench.suites import illustrations, trials, tuned
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.page import page
-from fedbench.suites.findings.results import load, reference_file, reference_of
+from fedbench.suites.findings.reference import reference_file, reference_of
+from fedbench.suites.findings.results import load
+from fedbench.suites.race import decisions
 
 PAGE = Path("results/findings.md")
 
@@ -38,15 +40,20 @@ def pack(
 ) -> None:
     """Pack the records of a suite into one small archive.
 
-    Runs without a record are counted and left out.
+    Runs without a record are counted and left out. Of a race, the runs are those that it asked for;
+    its decisions are made again from the records, and written to race.json beside them.
     """
     found, where = opened(suite, store)
-    wanted = compared(found, options_of(found, options), found.points, found.selectors())
+    frozen = options_of(found, options)
+    race = None if found.race is None else suite_race.Standing.of(found, frozen, where, found.points)
+    wanted = compared(found, frozen, found.points, found.selectors()) if race is None else race.wanted
     records = [
         record for spec in wanted if (record := where.find(spec.scenario.name, spec.algorithm.name, spec.run_id)) is not None
     ]
     if not records:
         raise UsageError(f"store {where.root}: it has none of the {len(wanted):,} runs of suite {found.name}")
+    if race is not None:
+        race.write(archives / found.name, records)
     archive.write(archives / found.name, records)
     show(f"{len(records):,} of {len(wanted):,} runs -> {archives / found.name}")
 
@@ -55,13 +62,16 @@ def pack(
 def unpack(suite: SuiteArgument, store: StoreOption = None, archives: ArchivesOption = ARCHIVES) -> None:
     """Unpack the records of an archive into a store.
 
-    `suite run` finds them there. Records that the store has stay as they are.
+    `suite run` finds them there. Records and decisions of a race that the store has stay as they
+    are.
     """
     found, where = opened(suite, store)
     records = archive.read(archives / found.name)
     absent = [one for one in records if not where.has(one.scenario, one.spec.algorithm.name, one.run_id)]
     for record in absent:
         where.write(record)
+    if found.race is not None:
+        decisions.copy(archives / found.name, where.root)
     show(f"{len(absent):,} of {len(records):,} runs -> {where.root}")
 
 

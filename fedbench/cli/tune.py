@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fedbench.cli import clusters
+from fedbench.cli.computing import computed, refuse_failed
 from fedbench.cli.options import TUNED, ProcessesOption
 from fedbench.cli.output import show
 from fedbench.cli.suite import (
@@ -17,9 +18,7 @@ from fedbench.cli.suite import (
     StoreOption,
     SuiteArgument,
     chosen,
-    computed,
     opened,
-    refuse_failed,
     runnable,
 )
 from fedbench.engine.spec import RunSpec

@@ -34,7 +34,7 @@ from fedbench.submissions.trainers import trainer_faults
 from fedbench.submissions.tuning import TrialRun
 from fedbench.suites import suite as suites
 from fedbench.suites import trials
-from fedbench.suites.findings.results import REFERENCES
+from fedbench.suites.findings.reference import REFERENCES
 from fedbench.suites.suite import Suite
 
 ENOUGH = 3  # so many records must be run again for the rung RE_RUN, or all if there are fewer

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fedbench.analysis.groups import Group, group_of
 from fedbench.results.record import Record
 from fedbench.suites import tuned
-from fedbench.suites.suite import Suite
+from fedbench.suites.suite import Point, Suite
+from fedbench.suites.tuned import TUNED
 
 Seats = dict[str, dict[str, list[Record]]]
 """By point and by row, as `tuned.rows` names them: the runs in order of seed."""
@@ -22,3 +24,13 @@ def seats(suite: Suite, frozen: tuned.Tuned | None, records: Iterable[Record]) -
         if runs:
             found.setdefault(point, {})[row] = runs
     return found
+
+
+def group_of_row(suite: Suite, frozen: tuned.Tuned | None, point: Point, row: str) -> Group:
+    """Returns the system that a row has at a point: how many clients may be at work, and whether
+    there are public data. It is named as `tuned.rows` names it."""
+    selector = row.removesuffix(TUNED)
+    choice = frozen.points.get(point.name, {}).get(selector) if frozen is not None and row != selector else None
+    scenario = suite.scenario_at(point)
+    algorithm = suite.algorithm(selector, choice.options if choice else None, point)
+    return group_of(algorithm, scenario.clients, scenario.at_work)

@@ -26,6 +26,7 @@ from fedbench.suites.at_work import capped
 from fedbench.suites.design import schema as designs
 from fedbench.suites.design.points import points
 from fedbench.suites.design.schema import Kind, Value
+from fedbench.suites.race.schema import Race
 from fedbench.suites.tuning_parts import Halving, Name, Rung, Seeds, Tuning
 
 LIBRARY = Path(__file__).with_name("library")
@@ -52,7 +53,8 @@ class Suite(Part):
     belong to the system that the suite describes, such as how many clients work at a time. They are
     not tuned. `design` names a design, whose rows are the points (`fedbench.suites.design`); the
     suite's file then has none. `evaluation` replaces that of the scenarios in all runs that are
-    compared; options are tuned with the scenarios' own."""
+    compared; options are tuned with the scenarios' own. With a `race`, rows that cannot be the best
+    any more get no further seeds."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: Name
@@ -65,6 +67,7 @@ class Suite(Part):
     seeds: Seeds
     evaluation: EvaluationPart | None = None
     tuning: Tuning | None = None
+    race: Race | None = None
     _read: dict[tuple[str, ...], Scenario] = PrivateAttr(default_factory=dict)  # scenarios that were read from their files
 
     def _check(self) -> None:
@@ -73,6 +76,8 @@ class Suite(Part):
                 raise ValueError(f"points.{i}: {point.name} has no scenario, and neither has the suite")
             if any(point.name == other.name for other in self.points[:i]):
                 raise ValueError(f"points.{i}: the name {point.name} is given twice")
+        if self.race is not None and (last := self.race.looks[-1].seeds) != self.seeds.count:
+            raise ValueError(f"race.looks: the last look has all {self.seeds.count} seeds of the suite, got {last}")
         if self.tuning is not None:
             self.tuning_seeds(draw=0)
 
@@ -154,7 +159,8 @@ class Suite(Part):
 
     def resolved(self) -> dict[str, object]:
         """Returns everything that can change a result: scenarios by their hashes, algorithms with
-        all of their options, seeds, and how options are tuned. Descriptions are left out."""
+        all of their options, seeds, how options are tuned, and the race if there is one.
+        Descriptions are left out."""
         algorithms = [self.algorithm(selector) for selector in self.selectors()]
         return {
             "schema": self.schema_version,
@@ -163,6 +169,7 @@ class Suite(Part):
             "algorithms": sorted(f"{one.name} {json.dumps(one.options(), sort_keys=True)}" for one in algorithms),
             "seeds": list(self.seeds.numbers),
             "tuning": None if self.tuning is None else self.tuning.hashed(),
+            **({} if self.race is None else {"race": self.race.model_dump(mode="json")}),
         }
 
     def content_hash(self) -> str:

@@ -36,8 +36,8 @@ def always(found: Mapping[str, Ranking]) -> list[Average]:
     """Returns what it costs to always use one row, from the row with the smallest mean ratio to
     that with the largest. Only rows that all of the points have are compared, since a mean over
     other points is of other costs. In every draw of seeds the cheapest row of a point is found
-    anew."""
-    if not found:
+    anew. Empty for points with different numbers of seeds, as a race leaves them."""
+    if len({one.found.costs.seeds for one in found.values() if one.found is not None}) != 1:
         return []
     shared = [row for row in next(iter(found.values())).rows if all(row in one.rows for one in found.values())]
     strata = {point: _logs(one) for point, one in found.items()}
@@ -95,7 +95,8 @@ def waiting(one: Ranking, synchronous: Sequence[str]) -> Waiting | None:
 
 def default_over_tuned(results: Results, row: str) -> dict[str, float]:
     """Returns by point the cost of a row with default options over that with tuned ones, at the
-    targets that get a verdict for the tuned row's group. A miss counts with what the run had spent.
+    targets that get a verdict for the tuned row's group. Where a race gave them different numbers
+    of seeds, those that both have count. A miss counts with what the run had spent.
     Points without a verdict, and those at which neither reaches a target, are left out."""
     found = {}
     defaults, tuned = results.complete(tuned=False), results.complete(tuned=True)
@@ -103,7 +104,9 @@ def default_over_tuned(results: Results, row: str) -> dict[str, float]:
         standing = results.tuned[point].of(row)
         if standing is None or standing.ranking is None or not standing.ranking.targets or row not in defaults.get(point, {}):
             continue
-        both = costs({"default": defaults[point][row], "tuned": of_point[row]}).at(standing.ranking.targets)
+        pairs = zip(defaults[point][row], of_point[row], strict=False)  # seeds ascend from the same first one
+        default, own = zip(*pairs, strict=True)
+        both = costs({"default": default, "tuned": own}).at(standing.ranking.targets)
         if not both.missed.all():
             found[point] = math.exp(both.score[0] - both.score[1])
     return found
@@ -156,7 +159,10 @@ def side_by_side(results: Results) -> SideBySide | None:
 
 def _hardest(results: Results, point: str, few: Ranking, more: Ranking) -> list[tuple[float, float]] | None:
     """Returns seconds and gradients of the cheapest row of both groups at the hardest target that
-    rows of both hold with every seed; None if there is no such target with a verdict."""
+    rows of both hold with every seed; None if there is no such target with a verdict, or if the
+    groups have different numbers of seeds."""
+    if few.found is None or more.found is None or few.found.costs.seeds != more.found.costs.seeds:
+        return None
     for target in sorted(set(few.targets) & set(more.targets), reverse=True):
         found = [_cheapest_at(results, point, one, target) for one in (few, more)]
         if all(found):

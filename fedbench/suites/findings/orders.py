@@ -18,7 +18,10 @@ LEAST = 3
 
 def common(one: Results, other: Results) -> tuple[str, list[str]] | None:
     """Returns the kind of group with the fewest clients at work that both suites have, and their
-    common points; None without one of them."""
+    common points; None without one of them, or if one suite is a race: its rows have different
+    numbers of seeds."""
+    if one.race is not None or other.race is not None:
+        return None
     kinds = [kind for kind in one.systems if kind in other.systems]
     points = [point.name for point in one.suite.points if point.name in one.tuned and point.name in other.tuned]
     return (kinds[0], points) if kinds and points else None

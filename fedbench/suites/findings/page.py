@@ -107,7 +107,7 @@ def _head(results: Results) -> str:
     targets = sorted({arrival.target for found in boards for one in found.standings for arrival in one.arrivals})
     return (
         f"{suite.about} {len(runs):,} runs ({', '.join(f'{number:,} {state}' for state, number in states.items())}) of {len(rows)} "
-        f"algorithms, {suite.seeds.count} seeds a row, at commit {', '.join(one[:12] for one in results.commits)}.{tried} Targets: "
+        f"algorithms, {results.seeds_in_words} a row, at commit {', '.join(one[:12] for one in results.commits)}.{tried} Targets: "
         f"{', '.join(written.targets([value]) for value in targets)} test accuracy. Suite hash `{suite.content_hash()}`."
     )
 

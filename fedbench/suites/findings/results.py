@@ -1,11 +1,9 @@
-"""The results of a suite: its rows with their boards, labels, families and groups, and its frozen
-reference times."""
+"""The results of a suite: its rows with their boards, labels, families and groups."""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from fedbench import registry
-from fedbench.analysis import profiles
-from fedbench.analysis.board import Board, boards, times
-from fedbench.analysis.groups import Group, group_of
-from fedbench.analysis.profiles import Reference, freeze
+from fedbench.analysis.board import Board, boards
+from fedbench.analysis.groups import Group
 from fedbench.documents.parts import Kind
 from fedbench.errors import UsageError
 from fedbench.results import archive
@@ -24,29 +20,26 @@ from fedbench.results.record import Record
 from fedbench.suites import space as spaces
 from fedbench.suites import trials, tuned
 from fedbench.suites.luck import Luck, luck
-from fedbench.suites.seats import Seats, seats
+from fedbench.suites.race import decisions
+from fedbench.suites.race.decisions import Decisions
+from fedbench.suites.seats import Seats, group_of_row, seats
 from fedbench.suites.suite import Suite
 from fedbench.suites.trials import Tried
 from fedbench.suites.tuned import TUNED, Tuned
 from fedbench.suites.tuning_parts import Sobol
 from fedbench.types import Info, Rounds
 
-REFERENCES = Path(__file__).parents[1] / "references"
-
-
-def reference_file(suite: str) -> Path:
-    """Returns the file in which the package keeps the reference times of a suite, whether or not it
-    exists."""
-    return REFERENCES / f"{suite}.json"
-
 
 @dataclass(frozen=True)
 class Results:
     """The rows of a suite.
 
-    A row is complete if every seed of the suite has its run. Only complete rows are compared.
+    A row is complete if every seed of the suite has its run. In a race, it is complete if it was
+    compared at the last look at its group, whose seeds then count. Only complete rows are compared,
+    so all rows of a group have the same seeds.
 
     frozen: the options of its tuned rows, None if there are none. seats: all runs that there are.
+    race: what was decided in a race, None if there is none.
     read_tried: reads the trials from which options were chosen; none are there if they are not at
     hand.
     """
@@ -55,6 +48,7 @@ class Results:
     frozen: Tuned | None
     seats: Seats
     read_tried: Callable[[], Tried] = dict
+    race: Decisions | None = None
 
     @cached_property
     def tried(self) -> Tried:
@@ -115,6 +109,12 @@ class Results:
         """Returns the commits at which the runs were made."""
         return sorted({str(run.provenance.commit or "unknown") for run in self.runs.values()})
 
+    @property
+    def seeds_in_words(self) -> str:
+        """Returns how many seeds a row has, such as `10 seeds`, or `3 to 40 seeds` in a race."""
+        most = self.suite.seeds.count
+        return f"{most} seeds" if self.suite.race is None else f"{self.suite.race.looks[0].seeds} to {most} seeds"
+
     @cached_property
     def hashes(self) -> dict[str, str]:
         """Returns the hashes of the scenarios by point."""
@@ -128,26 +128,27 @@ class Results:
         found: dict[str, list[str]] = {}
         for point, (selector, label) in itertools.product(self.suite.points, self.labels.items()):
             rows = self.seats.get(point.name, {})
-            lacks = {"default": self._lacks(rows.get(selector, []))}
+            lacks = {"default": self._lacks(point.name, selector, rows)}
             if self.suite.tuning is not None:
-                lacks["tuned"] = self._lacks(rows.get(f"{selector}{TUNED}", []))
+                lacks["tuned"] = self._lacks(point.name, f"{selector}{TUNED}", rows)
             for reason in sorted({reason for reason in lacks.values() if reason}):
                 kinds = [kind for kind, other in lacks.items() if other == reason]
                 row = label if len(kinds) == len(lacks) else f"{label} ({kinds[0]})"
                 found.setdefault(reason, []).append(f"{row} at {point.name}")
         return found
 
-    def _lacks(self, runs: Sequence[Record]) -> str:
-        """Returns why a row with these runs is not compared, nothing if it is."""
-        return "" if self._complete(runs) else f"{len(runs)} of {self.suite.seeds.count} seeds" if runs else "no run"
+    def _lacks(self, point: str, row: str, rows: Mapping[str, Sequence[Record]]) -> str:
+        """Returns why a row is not compared, nothing if it is."""
+        runs = rows.get(row, [])
+        if not runs or self._counted(point, row, runs):
+            return "" if runs else "no run"
+        after = None if self.race is None else self.race.dropped_after(point, row)
+        return f"{len(runs)} of {self.suite.seeds.count} seeds" if after is None else f"dropped from the race after {after} seeds"
 
     def group(self, point: str, selector: str, *, tuned: bool) -> Group:
         """Returns the system that a row has at a point: how many clients may be at work, and
         whether there are public data."""
-        choice = self.frozen.points.get(point, {}).get(selector) if tuned and self.frozen else None
-        at = self.suite.point(point)
-        scenario, algorithm = self.suite.scenario_at(at), self.suite.algorithm(selector, choice.options if choice else None, at)
-        return group_of(algorithm, scenario.clients, scenario.at_work)
+        return group_of_row(self.suite, self.frozen, self.suite.point(point), f"{selector}{TUNED if tuned else ''}")
 
     @cached_property
     def systems(self) -> dict[str, dict[str, Group]]:
@@ -185,8 +186,12 @@ class Results:
             },
         )
 
-    def _complete(self, runs: Sequence[Record]) -> bool:
-        return len(runs) == self.suite.seeds.count
+    def _counted(self, point: str, row: str, runs: Sequence[Record]) -> Sequence[Record]:
+        """Returns the runs with which a row is compared; none if it is not complete."""
+        wanted = self.suite.seeds.count if self.race is None else self.race.seeds(point, row)
+        seeds = list(self.suite.seeds.numbers[:wanted])
+        counted = runs[: len(seeds)]
+        return counted if [run.seed for run in counted] == seeds else []
 
     def complete(self, *, tuned: bool) -> dict[str, dict[str, Sequence[Record]]]:
         """Returns by point and by label the runs of the complete rows."""
@@ -194,8 +199,8 @@ class Results:
         for point, rows in self.seats.items():
             for row, runs in rows.items():
                 selector = row.removesuffix(TUNED)
-                if (row != selector) == tuned and self._complete(runs):
-                    found.setdefault(point, {})[self.labels[selector]] = runs
+                if (row != selector) == tuned and (counted := self._counted(point, row, runs)):
+                    found.setdefault(point, {})[self.labels[selector]] = counted
         return found
 
     def _boards(self, *, tuned: bool) -> dict[str, Board]:
@@ -219,8 +224,8 @@ def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
         archives: folder of the archives.
 
     Raises:
-        UsageError: if the archive or the file of options is missing, if that is of another design,
-            or if the archive has no run of the suite.
+        UsageError: if the archive or the file of options is missing, if that or the race is of
+            another design, or if the archive has no run of the suite.
         RecordError: if the archive is damaged.
     """
     if not archive.is_archive(archives / suite.name):
@@ -229,71 +234,11 @@ def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
             f"fedbench suite pack {suite.name}"
         )
     frozen = None if suite.tuning is None else tuned.read(tuned_in / f"{suite.name}.yaml", suite)
+    race = None if suite.race is None else decisions.read(archives / suite.name, suite, frozen)
     found = seats(suite, frozen, archive.read(archives / suite.name))
     if not found:
         raise UsageError(f"archive {archives / suite.name}: it has no run of suite {suite.name}")
     table = tuned_in / f"{suite.name}-trials.parquet"
     if frozen is None or not table.exists():
-        return Results(suite, frozen, found)
-    return Results(suite, frozen, found, lambda: trials.tried(table, suite.design_hash()))
-
-
-def reference_of(results: Results) -> Reference:
-    """Returns the reference times that are to be frozen: those of the best tuned rows, with the
-    resolution of every point. Raises UsageError without tuned rows."""
-    of_points = results.tuned
-    if not of_points:
-        raise UsageError(f"reference of suite {results.suite.name}: it has no complete row with tuned options")
-    runs: dict[str, list[Record]] = {}
-    for point, rows in results.seats.items():
-        for row, of_row in rows.items():
-            label = results.labels[row.removesuffix(TUNED)]
-            standing = of_points[point].of(label) if point in of_points and row.endswith(TUNED) else None
-            if standing is not None and standing.ranking is not None:
-                runs.setdefault(label, []).extend(of_row)
-    return freeze(
-        results.suite.name,
-        {label: times(of_points, label) for label in sorted(runs)},
-        {label: _digest(of_label) for label, of_label in runs.items()},
-        resolution={point: shown for point, one in of_points.items() if (shown := _shown(one)) is not None},
-        hashes={point: results.hashes[point] for point in of_points},
-    )
-
-
-def _shown(board: Board) -> float | None:
-    """Returns the ratio that every group of a board shows, None if there is none."""
-    found = [one for group in board.groups if (one := board.ranking(group).resolution) is not None]
-    return round(max(found), 3) if found else None
-
-
-def _digest(runs: Iterable[Record]) -> str:
-    lines = sorted(f"{run.run_id} {run.digests.result}\n" for run in runs)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()[:32]
-
-
-def reference_for(results: Results, references: Path = REFERENCES) -> Reference | None:
-    """Returns the reference times of a suite from a folder, None for a suite without tuned rows.
-
-    Raises UsageError if the file is missing, or if it is of other scenarios than those of the
-    suite.
-    """
-    if not results.tuned:
-        return None
-    file = references / f"{results.suite.name}.json"
-    if not file.exists():
-        raise UsageError(
-            f"reference {file}: there is no such file; `fedbench suite freeze {results.suite.name} -o {file}` makes it from tuned rows"
-        )
-    found = profiles.read(file)
-    check_reference(found, results)
-    return found
-
-
-def check_reference(reference: Reference, results: Results) -> None:
-    """Raises UsageError if reference times are of other scenarios than those of the suite."""
-    for point, found in reference.hashes.items():
-        expected = results.hashes.get(point, "no such point")
-        if found != expected:
-            raise UsageError(
-                f"reference {reference.name}: point {point} is of scenario {found}, expected {expected}; freeze it again"
-            )
+        return Results(suite, frozen, found, race=race)
+    return Results(suite, frozen, found, lambda: trials.tried(table, suite.design_hash()), race)

@@ -122,7 +122,7 @@ def _sure(results: Results) -> Iterator[str]:
     changes = sum(len(set(numbers.leaders(results, kind, point).values())) > 1 for kind, point, _ in several)
     if shown and same:
         yield (
-            f"How sure this is: with {results.suite.seeds.count} seeds, a board shows a ratio of {ratio(median(shown))} with a probability "
+            f"How sure this is: with {results.seeds_in_words}, a board shows a ratio of {ratio(median(shown))} with a probability "
             f"of 80 % (the median of {len(shown)} boards). Two halves of the seeds agree on the cheapest algorithm in "
             f"{percent(fmean(same))} of all splits. At {changes} of {len(several)} boards the cheapest one depends on the rule of "
             f"holding a target."

@@ -37,7 +37,8 @@ class Lead:
 
 def lead(results: Results, kind: str, point: str) -> Lead | None:
     """Returns the lead of the cheapest row of a kind of group with public data at a point. None
-    without a rival, without common targets, or if a run misses one of them."""
+    without a rival, without common targets, if a run misses one of them, or if a race gave both
+    groups different numbers of seeds."""
     group, board = results.systems[kind][point], results.tuned[point]
     plain = next((found for found in board.groups if found.at_work == group.at_work and not found.public_data), None)
     own, other = rankings(results, kind).get(point), board.ranking(plain) if plain is not None else None
@@ -48,7 +49,7 @@ def lead(results: Results, kind: str, point: str) -> Lead | None:
     arrivals = _arrivals(rows[own.leader], targets)
     found = costs({row: rows[row] for row in other.rows}).at(targets)
     whole = ~found.missed.any(axis=(0, 2))
-    if not targets or arrivals is None or not whole.any():
+    if not targets or arrivals is None or not whole.any() or len(rows[own.leader]) != len(found.seeds):
         return None
     times = np.where(whole, found.spent.mean(axis=(0, 2)), np.inf)
     rival_seconds = float(times.min())

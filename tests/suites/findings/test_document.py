@@ -7,7 +7,7 @@ import pytest
 from fedbench.documents.read import as_json, parsed
 from fedbench.documents.suite import Document, Profiles
 from fedbench.suites.findings.document import document
-from fedbench.suites.findings.results import reference_of
+from fedbench.suites.findings.reference import reference_of
 from tests.suites.findings.made_up import results, suite
 
 TUNED = {

@@ -15,7 +15,8 @@ from fedbench.leaderboard.pages import changes, speed
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.document import document
 from fedbench.suites.findings.page import page
-from fedbench.suites.findings.results import Results, load, reference_for, reference_of
+from fedbench.suites.findings.reference import reference_for, reference_of
+from fedbench.suites.findings.results import Results, load
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 

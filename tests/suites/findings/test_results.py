@@ -7,7 +7,8 @@ import pytest
 from fedbench.analysis.groups import Group
 from fedbench.analysis.profiles import Problem
 from fedbench.errors import UsageError
-from fedbench.suites.findings.results import Results, check_reference, reference_of
+from fedbench.suites.findings.reference import check_reference, reference_of
+from fedbench.suites.findings.results import Results
 from fedbench.suites.tuning import Outcome
 from tests.conftest import TARGET
 from tests.suites.findings.made_up import results, suite

@@ -1,0 +1,45 @@
+"""Computes the runs that a command on a suite wants, and tells how they go."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from fedbench.cli.interrupts import interruptible
+from fedbench.cli.output import show
+from fedbench.engine.run import RunOptions
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import FedbenchError
+from fedbench.launch.executors import Executor
+from fedbench.launch.progress import watching
+from fedbench.results.store import Store
+from fedbench.suites import campaign
+
+
+def compute(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> None:
+    """Computes the wanted runs that the store lacks. FedbenchError if some of them failed."""
+    refuse_failed(computed(wanted, store, processes, on, quiet=quiet).failed)
+
+
+def computed(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> campaign.Tally:
+    """Computes the wanted runs that the store lacks, and returns what became of them."""
+    show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
+    with (
+        interruptible("finished runs are stored, the same command goes on"),
+        contextlib.nullcontext(None) if quiet else watching(True) as watcher,
+    ):
+        tally = campaign.compute(
+            wanted, store, processes=processes, options=RunOptions(resume=True), watcher=watcher, executor=on
+        )
+    show(f"{tally.there:,} of {tally.wanted:,} runs have a record, {tally.before:,} of them had one before")
+    return tally
+
+
+def refuse_failed(failed: Sequence[tuple[RunSpec, str]]) -> None:
+    """Raises FedbenchError if runs failed, with the first of them."""
+    if failed:
+        first, why = failed[0]
+        line, *more = why.split("\n")
+        raise FedbenchError(
+            f"{len(failed)} runs failed; the same command tries them again. The first: {first.named}: {line}", *more
+        )

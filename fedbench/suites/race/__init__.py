@@ -1,0 +1,1 @@
+"""Races: rows that cannot be the best any more get no further seeds."""

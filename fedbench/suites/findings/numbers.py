@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,12 +32,18 @@ def rankings(results: Results, kind: str, axis: str = SECONDS.name, *, tuned: bo
     return {point: one for point, one in found.items() if one.leader is not None}
 
 
+def have_same_seeds(found: Iterable[Ranking]) -> bool:
+    """Returns whether all rankings are over the same seeds. A race leaves others; a number over
+    several of them would then be a mean over different numbers of seeds."""
+    return len({one.found.costs.seeds for one in found if one.found is not None}) <= 1
+
+
 def always(found: Mapping[str, Ranking]) -> list[Average]:
     """Returns what it costs to always use one row, from the row with the smallest mean ratio to
     that with the largest. Only rows that all of the points have are compared, since a mean over
     other points is of other costs. In every draw of seeds the cheapest row of a point is found
     anew. Empty for points with different numbers of seeds, as a race leaves them."""
-    if len({one.found.costs.seeds for one in found.values() if one.found is not None}) != 1:
+    if not found or not have_same_seeds(found.values()):
         return []
     shared = [row for row in next(iter(found.values())).rows if all(row in one.rows for one in found.values())]
     strata = {point: _logs(one) for point, one in found.items()}
@@ -96,9 +102,10 @@ def waiting(one: Ranking, synchronous: Sequence[str]) -> Waiting | None:
 def default_over_tuned(results: Results, row: str) -> dict[str, float]:
     """Returns by point the cost of a row with default options over that with tuned ones, at the
     targets that get a verdict for the tuned row's group. Where a race gave them different numbers
-    of seeds, those that both have count. A miss counts with what the run had spent.
+    of seeds, those that both have count; there are no points if these are not as many everywhere.
+    A miss counts with what the run had spent.
     Points without a verdict, and those at which neither reaches a target, are left out."""
-    found = {}
+    found, counts = {}, set[int]()
     defaults, tuned = results.complete(tuned=False), results.complete(tuned=True)
     for point, of_point in tuned.items():
         standing = results.tuned[point].of(row)
@@ -106,10 +113,11 @@ def default_over_tuned(results: Results, row: str) -> dict[str, float]:
             continue
         pairs = zip(defaults[point][row], of_point[row], strict=False)  # seeds ascend from the same first one
         default, own = zip(*pairs, strict=True)
+        counts.add(len(own))
         both = costs({"default": default, "tuned": own}).at(standing.ranking.targets)
         if not both.missed.all():
             found[point] = math.exp(both.score[0] - both.score[1])
-    return found
+    return found if len(counts) <= 1 else {}
 
 
 def geometric_mean(values: Sequence[float]) -> float:

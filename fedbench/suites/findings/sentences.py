@@ -112,17 +112,17 @@ def _waiting(results: Results) -> Iterator[str]:
 
 
 def _sure(results: Results) -> Iterator[str]:
-    """Yields a sentence on how sure the boards are."""
+    """Yields a sentence on how sure the boards are, if all have the same seeds."""
     every = [(kind, point, one) for kind in results.systems for point, one in numbers.rankings(results, kind).items()]
     several = [(kind, point, one) for kind, point, one in every if len(one.rows) > 1]
-    if not several:
+    if not several or not numbers.have_same_seeds(one for _, _, one in several):
         return
     shown = [one.resolution for _, _, one in several if one.resolution is not None]
     same = [one.stability for _, _, one in several if one.stability is not None]
     changes = sum(len(set(numbers.leaders(results, kind, point).values())) > 1 for kind, point, _ in several)
     if shown and same:
         yield (
-            f"How sure this is: with {results.seeds_in_words}, a board shows a ratio of {ratio(median(shown))} with a probability "
+            f"How sure this is: with {results.suite.seeds.count} seeds, a board shows a ratio of {ratio(median(shown))} with a probability "
             f"of 80 % (the median of {len(shown)} boards). Two halves of the seeds agree on the cheapest algorithm in "
             f"{percent(fmean(same))} of all splits. At {changes} of {len(several)} boards the cheapest one depends on the rule of "
             f"holding a target."

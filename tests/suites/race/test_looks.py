@@ -3,11 +3,13 @@ same records."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -198,9 +200,10 @@ def test_a_race_that_is_killed(file: Path, whole: Store, tmp_path: Path) -> None
     for more in range(4, 60, 7):
         process = subprocess.Popen([*command, "--store", str(store)], stderr=subprocess.DEVNULL, start_new_session=True)
         while process.poll() is None and len(list(store.glob("*/*/*/record.json"))) < more:
-            pass
+            time.sleep(0.01)
         kills += process.poll() is None
-        os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     subprocess.run([*command, "--store", str(store)], check=True, capture_output=True)
     assert kills > 3

@@ -64,7 +64,7 @@ def entries(suite: Suite, frozen: Tuned | None, cells: Iterable[tuple[Point, str
     references: dict[str, list[Sequence[RunSpec]]] = {}
     for point, selector in cells:
         for _, row, specs in tuned.rows(suite, frozen, [point], [selector]):
-            if specs[0].algorithm.pooled:
+            if specs[0].algorithm.reference:
                 references.setdefault(point.name, []).append(specs)
                 continue
             words = group_of_row(suite, frozen, point, row).words

@@ -63,7 +63,7 @@ def _archived() -> dict[str, Costs]:
     for point, rows in results.complete(tuned=True).items():
         of_point = costs({row: runs for row, runs in rows.items() if results.families[row] != "reference"}, SECONDS)
         grid = next(iter(rows.values()))[0].spec.scenario.evaluation
-        targets = resolved(of_point, grid.get("every_seconds"))
+        targets = resolved(of_point, getattr(grid, "every_seconds", None))
         if targets:
             found[point] = of_point.at(targets)
     return found

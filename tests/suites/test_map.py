@@ -9,8 +9,11 @@ from fedbench.suites.suite import load
 
 
 def test_every_algorithm_but_one_reference_takes_part() -> None:
+    """Of those that were there when its points were drawn; a later one does not enter by itself."""
     names = {registry.parse_selector(selector)[0] for selector in load("map").selectors()}
-    assert set(registry.ALGORITHMS) - names == {"local_only"}
+    assert len(names) == 42
+    assert names < set(registry.ALGORITHMS)
+    assert "local_only" not in names
 
 
 def test_its_points_are_scenarios_of_the_design() -> None:

@@ -10,8 +10,7 @@ spent, however little that is.
 Row i leaves the set of the best if and only if, for some j, the one-sided lower bound of the mean
 of log(cost of i / cost of j), at the level 1 - 0.05 / (K - 1), is above 0. So the best row stays
 in the set with a probability of at least 95 %, whatever K is. The looks of a race have levels of
-their own in the place of 0.05. Sources: Hsu 1981 and 1984; Dunnett
-1955.
+their own in the place of 0.05. Sources: Hsu 1981 and 1984; Dunnett 1955.
 """
 
 from __future__ import annotations

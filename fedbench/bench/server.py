@@ -94,6 +94,10 @@ def second_rule(second: Second) -> k.AdamRule:
     return k.AdamRule(RATE, epsilon=SERVER_EPSILON, bias_correction=False, second=second)
 
 
+NO_ADAM: tuple[Second, ...] = ("yogi", "adagrad")
+"""The other rules of the second moment."""
+
+
 def ours_sum_second(second: Second) -> Callable[[SumStep], Ready]:
     """Returns the start of a server step with this rule of the second moment."""
 
@@ -235,18 +239,14 @@ CASES = (
         true_sum_amsgrad,
         Way("torch-eager", torches.sum_amsgrad_eager, TORCH),
     ),
-    server_case(
-        "sum10-yogi-11m",
-        sum_step_inputs,
-        our_way(ours_sum_second("yogi"), "fedbench.kernels.optimise:Second"),
-        true_sum_second("yogi"),
-        Way("torch-eager", torches.sum_second_eager("yogi"), TORCH),
-    ),
-    server_case(
-        "sum10-adagrad-11m",
-        sum_step_inputs,
-        our_way(ours_sum_second("adagrad"), "fedbench.kernels.optimise:Second"),
-        true_sum_second("adagrad"),
-        Way("torch-eager", torches.sum_second_eager("adagrad"), TORCH),
+    *(
+        server_case(
+            f"sum10-{second}-11m",
+            sum_step_inputs,
+            our_way(ours_sum_second(second), "fedbench.kernels.optimise:Second"),
+            true_sum_second(second),
+            Way("torch-eager", torches.sum_second_eager(second), TORCH),
+        )
+        for second in NO_ADAM
     ),
 )

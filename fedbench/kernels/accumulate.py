@@ -130,6 +130,11 @@ class Movement(NamedTuple):
     delta2: float  # |delta|^2
     product: float  # u . delta
 
+    @property
+    def cosine(self) -> float:
+        """cos(u, delta), where neither is zero."""
+        return self.product / (math.sqrt(self.moved2) * math.sqrt(self.delta2))
+
 
 def movement(x: Vector, base: Vector, delta: Vector, *, isa: str = "") -> Movement:
     """Returns how far the server has moved from `base` to `x`, and how `delta` agrees with that.

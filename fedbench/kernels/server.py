@@ -224,7 +224,7 @@ def direction_cosine(x: Vector, base: Vector, delta: Vector) -> float | None:
         return None
     if sums.delta2 <= 1e-24 * sums.x2:
         return 0.0
-    return sums.product / (math.sqrt(sums.moved2) * math.sqrt(sums.delta2))
+    return sums.cosine
 
 
 def direction_angle(x: Vector, base: Vector, delta: Vector, *, smallest: float = 0.0) -> float:
@@ -249,6 +249,5 @@ def direction_angle(x: Vector, base: Vector, delta: Vector, *, smallest: float =
     sums = movement(x, base, delta)
     if sums.moved2 == 0 or sums.delta2 == 0:
         return 0.0
-    cos = sums.product / (math.sqrt(sums.moved2) * math.sqrt(sums.delta2))
-    angle = math.degrees(math.acos(min(max(cos, -1.0), 1.0)))
+    angle = math.degrees(math.acos(min(max(sums.cosine, -1.0), 1.0)))
     return angle if angle >= smallest else 0.0

@@ -23,8 +23,7 @@ The rule, for one algorithm at one point; it was fixed before any result.
    counts as on a board, too. The level is
    1 - 0.1 / m, one-sided, for m trials that may do so. So where no trial is better, the default
    options stay with a probability of about 90 %. If the default options are out, all may.
-6. It must also be stable. Each of its rates is multiplied by 1.25 alone, then all of them, and
-every
+6. It must also be stable. Each of its rates is multiplied by 1.25 alone, then all of them, and each
    such trial is run as in the last rung. All runs have to finish, and none of these trials may cost
    more than 1.5 times as much, by the mean of rule 4. If it fails, the next best of those that pass
    rule 5 is looked at. If none is left, the default options stay, whatever became of them.

@@ -33,7 +33,7 @@ def search(suite: Suite, space: Space, point: Point, selector: str, draw: int = 
 
 
 def at_once(suite: Suite, space: Space, point: Point, selector: str, draw: int) -> Search:
-    """Returns the search of the rule above, which asks once."""
+    """Returns the search of the rule in tuning.py, which asks once."""
     several = list(trials(suite, space, [point], [selector], draw))
     found = yield several
     return choose(

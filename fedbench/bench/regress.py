@@ -7,9 +7,9 @@ take their samples in turns. What counts is the time that processors work for a 
 work of the machine hardly shows in it. The places of code and arrays in memory make some processes
 slower for as long as they live, so each build has several, of which the fastest is compared. A case
 is slower if the median of after / before exceeds the threshold, its lower quartile exceeds 1, and
-fresh processes find the same again. The time that passes, but for waiting for a processor, counts
-too, since a lost second worker shows there: its lower quartile must exceed a threshold that is
-twice as far from 1. The exit status is 1 if a case is slower.
+fresh processes find the same again; faster, likewise. The time that passes, but for waiting for a
+processor, counts too, since a lost second worker shows there: its lower quartile must exceed a
+threshold that is twice as far from 1. The exit status is 1 if a case is slower.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def _run(*command: str | Path, check: bool = True) -> subprocess.CompletedProces
 
 def change(case: AnyCase, pythons: tuple[Path, Path], rounds: int, threshold: float, *, small: bool = False) -> Change:
     """Returns the change of a case between the builds of two Pythons, before and after. A case that
-    seems slower is measured again in fresh processes."""
+    seems to have changed is measured again in fresh processes."""
     found = _measure(case, pythons, rounds, threshold, small)
-    if found.verdict == "slower":
+    if found.verdict in ("slower", "faster"):
         again = _measure(case, pythons, 2 * rounds, threshold, small)
-        return again if again.verdict == "slower" else replace(again, note="seemed slower once")
+        return again if again.verdict == found.verdict else replace(again, verdict="same", note=f"seemed {found.verdict} once")
     return found
 
 

@@ -22,9 +22,9 @@ from fedbench.suites import campaign, tuned, tuning
 from fedbench.suites import space as spaces
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.reference import reference_file
-from fedbench.suites.price import Cell, Total, priced
+from fedbench.suites.price import Cell, Total, Tried, priced
 from fedbench.suites.race import looks
-from fedbench.suites.search import advanced, search
+from fedbench.suites.search import Searches
 from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuning_parts import Halving
 
@@ -116,22 +116,31 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
         ("point", "runs", "trials", "steps", "core minutes", "resolves"),
         [_priced_row(several, resolves.get(point)) for point, several in by_point.items()],
     )
-    total = Total.of(cells)
-    halves = isinstance(suite.tuning, Halving)
+    leaders = suite.anchors.draws.leaders if suite.anchors and suite.anchors.draws else 0
+    total, halves = Total.of(cells, leaders), isinstance(suite.tuning, Halving)
     most = "at most " if halves else ""
     say(f"\n{total.runs:,} runs to compare, {most}{total.tried:,} to find options, {most}{total.steps:,} trained steps")
-    if halves:
-        *rungs, steeper = [f"{one.runs:,} x {one.share:.0%} of the time" for one in total.rungs]
-        say(f"to find options: {', '.join(rungs)}, and at most {steeper} with larger rates")
+    if halves and total.rungs:
+        say(f"to find options{' at anchors' if suite.anchors else ''}: {_rungs(total.rungs)}")
+    if total.elsewhere:
+        say(f"to find options elsewhere, from those of the nearest anchor: {_rungs(total.elsewhere)}")
+    if total.drawn:
+        say(f"at most {total.drawn:,} in draws after the first, for {leaders} leaders")
     if suite.race is not None:
         suite_race.say_price(suite.race, cells)
     if total.core_seconds is not None:
-        say(f"about {total.core_seconds / 3600:.1f} core hours on this machine")
+        share = f", at most {(total.tuning_seconds or 0.0) / 3600:.1f} of them to find options" if halves else ""
+        say(f"about {total.core_seconds / 3600:.1f} core hours on this machine{share}")
     if total.peak_mb is not None:
         say(f"peak memory of a process about {total.peak_mb:,.0f} MB")
     for cell in cells:
         if cell.refused:
             say(f"not applicable: {cell.selector} at {cell.point}: {cell.refused}")
+
+
+def _rungs(several: Sequence[Tried]) -> str:
+    *rungs, steeper = [f"{one.runs:,} x {one.share:.0%} of the time" for one in several]
+    return f"{', '.join(rungs)}, and at most {steeper} with larger rates"
 
 
 def _priced_row(cells: Sequence[Cell], resolves: float | None) -> tuple[str, ...]:
@@ -210,21 +219,21 @@ def status(
 ) -> None:
     """Show how many runs of a suite have a record, and which failed.
 
-    Of a search in several rungs, the trials are those of the rungs that have begun.
+    Of a search in several rungs, the trials are those of the rungs that have begun. At a point that
+    begins from the options of an anchor there are none until these are chosen.
     """
     found, where = opened(suite, store)
     frozen = options_of(found, options)
     suite_race.check_asked(found, algorithms)
     some, selectors = chosen(found, points, algorithms)
-    rows = []
+    rows, searches = [], _searches(found, where)
     for point in some:
         race = None if found.race is None else suite_race.Standing.of(found, frozen, where, [point])
         wanted = compared(found, frozen, [point], selectors) if race is None else race.wanted
         row = [point.name, f"{len(wanted) - len(campaign.missing(where, wanted)):,} of {len(wanted):,}"]
         row += [] if race is None else [str(race)]
-        if found.tuning is not None:
-            space, find = spaces.load(found.tuning.space), tuning.finder(where, {})
-            tried = [advanced(search(found, space, point, selector), find) for selector in selectors]
+        if searches is not None:
+            tried = [searches.progress(point, selector) for selector in selectors]
             asked = sum(len(one.asked) for one in tried)
             row.append(f"{asked - sum(len(one.wanted) for one in tried):,} of {asked:,}")
         rows.append(row)
@@ -232,3 +241,8 @@ def status(
     print_table(f"suite {found.name} in {where.root}", ("point", "runs", *more), rows)
     for failure in campaign.failures(where):
         say(f"failed {failure['attempts']} time(s): {failure['run']} on {failure['scenario']}: {failure['why']}")
+
+
+def _searches(suite: Suite, store: Store) -> Searches | None:
+    """Returns the searches of a suite's first draw, None if it does not tune."""
+    return None if suite.tuning is None else Searches(suite, spaces.load(suite.tuning.space), tuning.finder(store, {}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Annotated
 
@@ -27,8 +28,9 @@ from fedbench.results.store import write_atomically
 from fedbench.suites import space as spaces
 from fedbench.suites import trials as trials_table
 from fedbench.suites import tuned, tuning
-from fedbench.suites.search import Progress, advanced, collect, search
-from fedbench.suites.suite import Suite
+from fedbench.suites.search import Progress, Searches, collect
+from fedbench.suites.space import Space
+from fedbench.suites.suite import Point, Suite
 
 
 def command(
@@ -54,7 +56,8 @@ def command(
     """Tune the options of all algorithms of a suite.
 
     Every algorithm has the same number of trials at every point, on seeds and examples that no
-    comparison uses. Finished trials are taken from the store and from the table of trials. The
+    comparison uses. Where a suite has anchors, these come first, and other points begin from their
+    options. Finished trials are taken from the store and from the table of trials. The
     chosen options are written to SUITE.yaml where all trials have ended, and the results of all
     trials to the table.
     """
@@ -62,15 +65,16 @@ def command(
     given = clusters.Given(partition, account, minutes, memory, at_once)
     executor = None if collect_only else clusters.executor(on, where.root, given, processes=processes)
     space = spaces.load(tuning.tuning_of(found).space)
-    _check_draw(found, draw)
+    _check_draw(found, draw, points)
     file, table = output / f"{found.name}.yaml", output / f"{found.name}-trials.parquet"
     there = trials_table.rows(table, found.design_hash()) if table.exists() else []
     find = tuning.finder(where, {row.outcome.run_id: row.outcome for row in there})
-    some, failed = chosen(found, points, algorithms), list[tuple[RunSpec, str]]()
-    cells = [] if collect_only else list(runnable(found, *some))
+    cells = [] if collect_only else _cells(found, space, find, points, algorithms, draw)
+    failed = list[tuple[RunSpec, str]]()
 
     def searches() -> list[Progress]:
-        return [advanced(search(found, space, point, selector, draw), find) for point, selector in cells]
+        ours = Searches(found, space, find, draw)
+        return [ours.progress(point, selector) for point, selector in cells]
 
     several, left_out = searches(), {row.outcome.run_id for row in there}
     is_done = collect_only
@@ -86,10 +90,62 @@ def command(
     write_atomically(file, tuned.as_yaml(frozen).encode())
     count = sum(len(one) for points in (frozen.points, *frozen.draws.values()) for one in points.values())
     show(f"{len(ended):,} trials in {table}, {count} choices in {file}")
+    if collect_only and (waiting := Searches(found, space, find).waiting(itertools.product(found.points, found.selectors()))):
+        point, selector, near = waiting[0]
+        more = f" (and {len(waiting) - 1:,} more wait for theirs)" if len(waiting) > 1 else ""
+        show(f"no choice of {selector} at {point.name}, since there is none at its anchor {near.point} yet{more}")
     refuse_failed(failed)
 
 
-def _check_draw(suite: Suite, draw: int) -> None:
+def _cells(
+    suite: Suite, space: Space, find: tuning.Find, points: list[str] | None, algorithms: list[str] | None, draw: int
+) -> list[tuple[Point, str]]:
+    """Returns the points and algorithms whose searches are made, and shows which are not. Of a
+    suite with anchors, draws after the first are made where it says so, for its leaders if no
+    algorithms are named."""
+    some, selectors = chosen(suite, points or _drawn_at(suite, draw), algorithms)
+    cells, searches = list(runnable(suite, some, selectors)), Searches(suite, space, find)
+    if suite.anchors is None:
+        return cells
+    if draw:
+        here = {point.name: [selector for other, selector in cells if other == point] for point in some}
+        return [
+            (point, one)
+            for point in some
+            for one in (here[point.name] if algorithms else searches.leaders(point, here[point.name]))
+        ]
+    for point, selector in cells:
+        if searches.is_elsewhere(point) and searches.near(point, selector) is None:
+            show(f"not tuned: {selector} at {point.name}: it runs at none of the anchors")
+    cells = [cell for cell in cells if not searches.is_elsewhere(cell[0]) or searches.near(*cell) is not None]
+    asked = {(point.name, selector) for point, selector in cells}
+    for point, selector, near in searches.waiting(cells):
+        if (near.point, selector) not in asked:
+            raise UsageError(
+                f"suite {suite.name}: {point.name} begins from the options of {selector} at its nearest anchor {near.point}, and "
+                f"there are none yet; `fedbench tune {suite.name} -p {near.point} -a {selector}` makes them"
+            )
+    return cells
+
+
+def _drawn_at(suite: Suite, draw: int) -> list[str] | None:
+    """Returns the points at which a draw is made if none are named: None for all."""
+    return list(suite.anchors.draws.points) if draw and suite.anchors and suite.anchors.draws else None
+
+
+def _check_draw(suite: Suite, draw: int, points: list[str] | None) -> None:
+    """Raises UsageError for a draw that the suite does not make at these points."""
+    if draw and suite.anchors is not None:
+        draws = suite.anchors.draws
+        if draws is None or draw >= draws.count:
+            raise UsageError(
+                f"suite {suite.name}: --draw: expected at most {draws.count - 1 if draws else 0} by tuning.anchors.draws, got {draw}"
+            )
+        for name in points or ():
+            if name not in draws.points:
+                raise UsageError(
+                    f"suite {suite.name}: options are drawn again at {', '.join(draws.points)} only (tuning.anchors.draws), got {name}"
+                )
     try:
         suite.tuning_seeds(draw)
     except ValueError as error:

@@ -14,7 +14,7 @@ from fedbench.submissions.folder import TRIALS, TUNED, Files
 from fedbench.submissions.rows import Row
 from fedbench.suites import space as spaces
 from fedbench.suites import trials, tuned
-from fedbench.suites.search import Progress, advanced, search
+from fedbench.suites.search import Progress, Searches
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import Tuned
 from fedbench.suites.tuning import RULE, Choice, Outcome, tuning_of
@@ -81,8 +81,8 @@ def _tuned_rows(rows: Sequence[Row], frozen: Tuned | None) -> Iterator[tuple[Row
 
 def _search(row: Row, selector: str, suite: Suite, known: Mapping[str, Outcome]) -> Progress:
     """Returns how far the suite's own search comes with the outcomes of a submission."""
-    own = search(suite, spaces.load(tuning_of(suite).space), suite.point(row.point), selector)
-    return advanced(own, lambda spec: known.get(spec.run_id))
+    searches = Searches(suite, spaces.load(tuning_of(suite).space), lambda spec: known.get(spec.run_id))
+    return searches.progress(suite.point(row.point), selector)
 
 
 def _check_options(frozen: Tuned, suite: Suite) -> None:
@@ -116,6 +116,11 @@ def _row_faults(row: Row, selector: str, choice: Choice, suite: Suite, known: Ma
         yield Finding(TRIALS, f"{row.name} at {row.point}: nothing can be chosen from its trials ({error})")
         return
     found, missing = progress.choice, progress.wanted
+    if found is None and not missing:
+        yield Finding(
+            TRIALS, f"{row.name} at {row.point}: the trials at its anchor are not all there, from whose options it begins"
+        )
+        return
     if found is None:
         first = f"run {missing[0].run_id} (seed {missing[0].seed})"
         several = f"{len(missing)} of {len(progress.asked)} runs of its trials"

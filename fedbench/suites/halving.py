@@ -29,6 +29,8 @@ The rule, for one algorithm at one point; it was fixed before any result.
    rule 5 is looked at. If none is left, the default options stay, whatever became of them.
 7. All trials are kept, those of rule 6 as a rung behind the last one.
 
+Where a suite has anchors, this is the search at them. `elsewhere` is the one at other points.
+
 A run that stops at its targets does not show whether it would have diverged later; rule 6 is there
 for that too.
 """
@@ -37,8 +39,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -49,9 +51,10 @@ from fedbench.analysis.scatter import prior_of
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import RecordError, UsageError
 from fedbench.scenarios.evaluation_parts import EvaluationPart
+from fedbench.suites.anchors import Near
 from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite
-from fedbench.suites.tuning import Outcome, Score, Search, Trial, choice, scramble, tuning_of
+from fedbench.suites.tuning import Choice, Outcome, Score, Search, Trial, choice, scramble, tuning_of
 from fedbench.suites.tuning_parts import Halving, Rung
 
 DEFAULT = 0  # the number of the trial with the default options
@@ -69,39 +72,39 @@ def halving(suite: Suite, space: Space, point: Point, selector: str, draw: int) 
     """Returns the search of the rule above."""
     part = tuning_of(suite)
     assert isinstance(part, Halving)
-    made, seeds = _Trials(suite, point, selector, draw), iter(suite.tuning_seeds(draw))
-    options = _candidates(suite, space, point, selector, draw)
-    incumbents = [number for number in options if number == DEFAULT or number > part.trials]
-    alive = [number for number in options if number not in incumbents]
-    everything: list[Outcome] = []
-    for i, rung in enumerate(part.rungs):
-        is_last = i == len(part.rungs) - 1
-        own = list(itertools.islice(seeds, rung.seeds))
-        asked = alive[: rung.trials] + (incumbents if is_last else [])
-        found = yield [made.trial(number, options[number], i, rung, own) for number in asked]
-        everything += itertools.chain(*found)
-        runs = dict(zip(asked, found, strict=True))
-        alive = ranked(runs, is_last=is_last)
-    best, scores = DEFAULT, {number: Score.of(runs[number]) for number in asked}
-    for number in challengers(runs, alive, suite.scenario_at(point, validation=True).evaluation):
-        steeper = dict(enumerate(_steeper(suite, space, point, selector, options[number]), max(options) + 1))
-        options |= steeper
-        found = yield [made.trial(one, steeper[one], len(part.rungs), rung, own) for one in steeper]
-        everything += itertools.chain(*found)
-        if all(is_stable(of_one, runs[number]) for of_one in found):
-            best = number
-            break
-    return choice(best, options[best], scores, everything, trials=len(options))
+    drawn = space.trials(suite.algorithm(selector).name, part.trials, scramble(suite, space, point, selector, draw))
+    several = _Trials(suite, space, point, selector, draw, drawn, suite.published(selector))
+    return _halved(several, part.rungs, iter(suite.tuning_seeds(draw)))
+
+
+def elsewhere(suite: Suite, space: Space, point: Point, selector: str, anchor: Choice, near: Near) -> Search:
+    """Returns the search at a point that is no anchor. Some options are drawn again, the others are
+    those that were chosen at the nearest anchor. In the last rung are also the default options, and
+    the anchor's as they are. All else is the rule above."""
+    part = tuning_of(suite)
+    assert isinstance(part, Halving)
+    assert part.anchors is not None
+    rungs, name = part.anchors.elsewhere.rungs, suite.algorithm(selector).name
+    again = space.only(name, part.anchors.elsewhere.options)
+    found = [] if again is None else again.trials(name, rungs[0].trials, scramble(suite, space, point, selector, 0))[1:]
+    drawn = [one for options in found if _takes(suite, point, selector, one := {**anchor.options, **options})]
+    seeds = itertools.islice(suite.tuning_seeds(0), sum(rung.seeds for rung in part.rungs), None)
+    chosen = yield from _halved(_Trials(suite, space, point, selector, 0, [{}, *drawn], [anchor.options]), rungs, seeds)
+    return replace(chosen, anchor=near)
 
 
 @dataclass(frozen=True)
 class _Trials:
-    """Makes the trials of an algorithm at a point."""
+    """The trials of an algorithm at a point. `drawn` has options by number of the trial, the
+    default ones first; `others` has those that are in the last rung as the default ones are."""
 
     suite: Suite
+    space: Space
     point: Point
     selector: str
     draw: int
+    drawn: Sequence[Mapping[str, Any]]
+    others: Sequence[Mapping[str, Any]]
 
     def trial(self, number: int, options: Mapping[str, Any], i: int, rung: Rung, seeds: Iterable[int]) -> Trial:
         """Returns a trial in the rung of number `i`."""
@@ -110,16 +113,43 @@ class _Trials:
         specs = tuple(RunSpec(scenario, algorithm, seed) for seed in seeds)
         return Trial(self.point.name, self.selector, number, dict(options), specs, i, self.draw)
 
+    def is_drawn(self, number: int) -> bool:
+        return 0 < number < len(self.drawn)
 
-def _candidates(suite: Suite, space: Space, point: Point, selector: str, draw: int) -> dict[int, dict[str, Any]]:
-    """Returns the options of the default, the drawn and the published trials by number. The first
-    of equal ones is there, where the default and the published options precede the drawn ones."""
-    drawn = space.trials(suite.algorithm(selector).name, tuning_of(suite).trials, scramble(suite, space, point, selector, draw))
-    numbered = dict(enumerate([*drawn, *suite.published(selector)]))
-    first: dict[str, int] = {}
-    for number in sorted(numbered, key=lambda number: (0 < number < len(drawn), number)):
-        first.setdefault(repr(suite.algorithm(selector, numbered[number], point).options()), number)
-    return {number: numbered[number] for number in sorted(first.values())}
+    def candidates(self) -> dict[int, Mapping[str, Any]]:
+        """Returns the options by number. The first of equal ones is there, where those that are not
+        drawn precede the drawn ones."""
+        numbered = dict(enumerate([*self.drawn, *self.others]))
+        first: dict[str, int] = {}
+        for number in sorted(numbered, key=lambda number: (self.is_drawn(number), number)):
+            first.setdefault(repr(self.suite.algorithm(self.selector, numbered[number], self.point).options()), number)
+        return {number: numbered[number] for number in sorted(first.values())}
+
+
+def _halved(made: _Trials, rungs: Sequence[Rung], seeds: Iterator[int]) -> Search:
+    """Returns the search with these rungs, which take their seeds one after another."""
+    suite, point, options = made.suite, made.point, made.candidates()
+    incumbents = [number for number in options if not made.is_drawn(number)]
+    alive = [number for number in options if made.is_drawn(number)]
+    everything: list[Outcome] = []
+    for i, rung in enumerate(rungs):
+        is_last = i == len(rungs) - 1
+        own = list(itertools.islice(seeds, rung.seeds))
+        asked = alive[: rung.trials] + (incumbents if is_last else [])
+        found = yield [made.trial(number, options[number], i, rung, own) for number in asked]
+        everything += itertools.chain(*found)
+        runs = dict(zip(asked, found, strict=True))
+        alive = ranked(runs, is_last=is_last)
+    best, scores = DEFAULT, {number: Score.of(runs[number]) for number in asked}
+    for number in challengers(runs, alive, suite.scenario_at(point, validation=True).evaluation):
+        steeper = dict(enumerate(_steeper(suite, made.space, point, made.selector, options[number]), max(options) + 1))
+        options |= steeper
+        found = yield [made.trial(one, steeper[one], len(rungs), rung, own) for one in steeper]
+        everything += itertools.chain(*found)
+        if all(is_stable(of_one, runs[number]) for of_one in found):
+            best = number
+            break
+    return choice(best, options[best], scores, everything, trials=len(options))
 
 
 def ranked(runs: Runs, *, is_last: bool) -> list[int]:

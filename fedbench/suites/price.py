@@ -34,19 +34,21 @@ class Tried:
     share: float
 
 
-def tried(suite: Suite, space: Space, selector: str) -> tuple[Tried, ...]:
-    """Returns the runs in which options of an algorithm are tried at one point, by rung. Behind the
+def tried(suite: Suite, space: Space, point: Point, selector: str) -> tuple[Tried, ...]:
+    """Returns the runs in which options of an algorithm are tried at a point, by rung. Behind the
     rungs of a halving are the runs with larger rates of all trials of the last one, the most that
     can be needed."""
-    part = tuning_of(suite)
+    part, name = tuning_of(suite), suite.algorithm(selector).name
     if not isinstance(part, Halving):
         return (Tried((part.trials + 1) * part.seeds.count, 1.0),)
-    more = len(suite.published(selector))
-    *_, last = counts = [rung.trials + (1 + more if rung is part.rungs[-1] else 0) for rung in part.rungs]
-    rates = len(space.rates(suite.algorithm(selector).name))
+    rungs, more, draws = part.rungs_at(point.name), len(suite.published(selector)), True
+    if part.anchors is not None and point.name not in part.anchors.points:
+        more, draws = 1, space.only(name, part.anchors.elsewhere.options) is not None
+    *_, last = counts = [rung.trials * draws + (1 + more if rung is rungs[-1] else 0) for rung in rungs]
+    rates = len(space.rates(name))
     steeper = rates + (rates > 1)
-    found = [Tried(count * rung.seeds, rung.budget_share) for count, rung in zip(counts, part.rungs, strict=True)]
-    return (*found, Tried((last - 1) * steeper * part.rungs[-1].seeds, 1.0))
+    found = [Tried(count * rung.seeds, rung.budget_share) for count, rung in zip(counts, rungs, strict=True)]
+    return (*found, Tried((last - 1) * steeper * rungs[-1].seeds, 1.0))
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class Cell:
     seconds: of one run on this machine, None if they were not asked for.
     runs: the number of seeds.
     rungs: the runs in which options are tried, by rung; none in a suite that does not tune.
+    elsewhere: whether it begins from the options of an anchor.
+    draws: how often options are tried, if it is among the leaders there.
     """
 
     point: str
@@ -70,6 +74,8 @@ class Cell:
     seconds: float | None = None
     runs: int = 0
     rungs: tuple[Tried, ...] = ()
+    elsewhere: bool = False
+    draws: int = 1
 
     @property
     def tried(self) -> int:
@@ -78,9 +84,15 @@ class Cell:
 
     @property
     def whole(self) -> float:
-        """Returns to how many runs of the whole budget all runs come, at most. What stops at its
-        targets costs less."""
-        return self.compared + sum(one.runs * one.share for one in self.rungs)
+        """Returns to how many runs of the whole budget all runs come, at most, with the first draw.
+        What stops at its targets costs less."""
+        return self.compared + self.searched
+
+    @property
+    def searched(self) -> float:
+        """Returns to how many runs of the whole budget those come in which options are tried, once,
+        at most."""
+        return sum(one.runs * one.share for one in self.rungs)
 
     @property
     def compared(self) -> int:
@@ -106,6 +118,7 @@ def priced(
     """
     rates: dict[str, Rate] = {}
     space = None if suite.tuning is None else spaces.load(suite.tuning.space)
+    draws = suite.anchors and suite.anchors.draws
     for point in points:
         for selector in selectors:
             spec = RunSpec(suite.scenario_at(point), suite.algorithm(selector, at=point), suite.seeds.first)
@@ -124,7 +137,9 @@ def priced(
                 vectors=found.server_vectors,
                 seconds=rates[selector].seconds(found.trained_steps) if timed else None,
                 runs=suite.seeds.count,
-                rungs=() if space is None else tried(suite, space, selector),
+                rungs=() if space is None else tried(suite, space, point, selector),
+                elsewhere=suite.anchors is not None and point.name not in suite.anchors.points,
+                draws=draws.count if draws and point.name in draws.points and not spec.algorithm.reference else 1,
             )
 
 
@@ -177,35 +192,64 @@ class Total:
 
     runs: runs that are compared.
     rungs: runs in which options are tried, at most, by rung.
+    elsewhere: the same at points that begin from the options of an anchor.
+    drawn: runs in which options are tried again, at most, in draws after the first.
     steps: trained steps of all of them.
     core_seconds: seconds on one core, None if they were not measured.
+    tuning_seconds: those of them in which options are tried.
     peak_mb: the peak memory of this process in MB. It has planned all runs and, if they were timed,
     trained a little of every algorithm.
     """
 
     runs: int
     rungs: tuple[Tried, ...]
+    elsewhere: tuple[Tried, ...]
+    drawn: int
     steps: int
     core_seconds: float | None
+    tuning_seconds: float | None
     peak_mb: float | None
 
     @classmethod
-    def of(cls, cells: Sequence[Cell]) -> Total:
-        """Returns the sum over cells."""
-        each = [(cell.whole, cell) for cell in cells if not cell.refused]
-        timed = all(cell.seconds is not None for _, cell in each)
+    def of(cls, cells: Sequence[Cell], leaders: int = 0) -> Total:
+        """Returns the sum over cells. Of those with several draws the dearest `leaders` of a point
+        count as such."""
+        each = [cell for cell in cells if not cell.refused]
+        again = _drawn_again(each, leaders)
+        timed = all(cell.seconds is not None for cell in each)
+        tuning = sum(cell.searched * (cell.seconds or 0.0) for cell in each)
+        tuning += sum((cell.draws - 1) * cell.searched * (cell.seconds or 0.0) for cell in again)
+        compared = sum(cell.compared * (cell.seconds or 0.0) for cell in each)
+        steps = sum(cell.whole * cell.steps for cell in each) + sum((one.draws - 1) * one.searched * one.steps for one in again)
         return cls(
-            sum(cell.compared for cell in cells),
-            tuple(
-                Tried(sum(one.runs for one in rung), rung[0].share)
-                for rung in zip(*(cell.rungs for _, cell in each), strict=True)
-            ),
-            round(sum(count * cell.steps for count, cell in each)),
-            sum(count * (cell.seconds or 0.0) for count, cell in each) if timed else None,
+            sum(cell.compared for cell in each),
+            _by_rung([cell for cell in each if not cell.elsewhere]),
+            _by_rung([cell for cell in each if cell.elsewhere]),
+            sum((cell.draws - 1) * cell.tried for cell in again),
+            round(steps),
+            tuning + compared if timed else None,
+            tuning if timed else None,
             peak_memory_mb(),
         )
 
     @property
     def tried(self) -> int:
         """Returns the number of runs in which options are tried, at most."""
-        return sum(one.runs for one in self.rungs)
+        return sum(one.runs for one in (*self.rungs, *self.elsewhere)) + self.drawn
+
+
+def _by_rung(cells: Sequence[Cell]) -> tuple[Tried, ...]:
+    rungs = zip(*(cell.rungs for cell in cells), strict=True)
+    return tuple(Tried(sum(one.runs for one in rung), rung[0].share) for rung in rungs)
+
+
+def _drawn_again(cells: Sequence[Cell], leaders: int) -> list[Cell]:
+    several: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.draws > 1:
+            several.setdefault(cell.point, []).append(cell)
+    return [
+        cell
+        for one in several.values()
+        for cell in sorted(one, key=lambda cell: -cell.searched * (cell.seconds or cell.steps))[:leaders]
+    ]

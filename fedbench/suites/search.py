@@ -8,7 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fedbench.engine.spec import RunSpec
-from fedbench.suites.halving import halving
+from fedbench.errors import UsageError
+from fedbench.suites.anchors import Near, nearest
+from fedbench.suites.halving import elsewhere, halving
+from fedbench.suites.price import planned
 from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuning import Choice, Find, Outcome, Search, Trial, choose, trials, tuning_of
@@ -76,6 +79,90 @@ def advanced(search: Search, find: Find) -> Progress:
             return Progress(ended, asked, [], end.value)
 
 
+class Searches:
+    """The searches of a suite in one draw. At a point that is no anchor, a search begins when that
+    of its nearest anchor has ended.
+
+    Attributes
+    ----------
+    nearest : dict
+        The nearest anchors that were looked for, by point and selector. None where the algorithm
+        runs at no anchor.
+    """
+
+    def __init__(self, suite: Suite, space: Space, find: Find, draw: int = 0) -> None:
+        self.suite, self.space, self.find, self.draw = suite, space, find, draw
+        self.nearest: dict[tuple[str, str], Near | None] = {}
+        self._runs: dict[tuple[str, str], bool] = {}
+        self._choices: dict[tuple[str, str], Choice] = {}
+
+    def is_elsewhere(self, point: Point) -> bool:
+        """Returns whether the suite has anchors, and the point is none of them."""
+        return self.suite.anchors is not None and point.name not in self.suite.anchors.points
+
+    def near(self, point: Point, selector: str) -> Near | None:
+        """Returns the nearest anchor of a point that is none, at which the algorithm runs; None if
+        there is none. Raises MissingDataError if the data are not on this machine."""
+        assert self.suite.anchors is not None
+        key = point.name, selector
+        if key not in self.nearest:
+            self.nearest[key] = nearest(
+                self.suite.anchors, self.suite.places, point.name, lambda anchor: self._runs_at(anchor, selector)
+            )
+        return self.nearest[key]
+
+    def _runs_at(self, point: str, selector: str) -> bool:
+        if (point, selector) not in self._runs:
+            at = self.suite.point(point)
+            spec = RunSpec(self.suite.scenario_at(at), self.suite.algorithm(selector, at=at), self.suite.seeds.first)
+            self._runs[point, selector] = not planned(spec)[1]
+        return self._runs[point, selector]
+
+    def progress(self, point: Point, selector: str) -> Progress:
+        """Returns how far the search of an algorithm at a point comes. If it waits for a choice at
+        its anchor, or has none, nothing is asked for."""
+        if not self.is_elsewhere(point):
+            found = advanced(search(self.suite, self.space, point, selector, self.draw), self.find)
+            if found.choice is not None:
+                self._choices[point.name, selector] = found.choice
+            return found
+        near = self.near(point, selector)
+        chosen = None if near is None or self.draw else self.choice(near.point, selector)
+        if near is None or chosen is None:
+            return Progress([], [], [], None)
+        return advanced(elsewhere(self.suite, self.space, point, selector, chosen, near), self.find)
+
+    def choice(self, point: str, selector: str) -> Choice | None:
+        """Returns what was chosen at an anchor, None if the search has not ended."""
+        if (point, selector) not in self._choices:
+            self.progress(self.suite.point(point), selector)
+        return self._choices.get((point, selector))
+
+    def waiting(self, cells: Iterable[tuple[Point, str]]) -> list[tuple[Point, str, Near]]:
+        """Returns the cells among these whose anchor has no choice yet, with the anchor."""
+        found = [(point, selector, self.near(point, selector)) for point, selector in cells if self.is_elsewhere(point)]
+        return [(point, one, near) for point, one, near in found if near and self.choice(near.point, one) is None]
+
+    def leaders(self, point: Point, selectors: Iterable[str]) -> list[str]:
+        """Returns the algorithms whose options are drawn again at an anchor: those whose choices of
+        this draw cost least, by the order of the search. References are none of them. UsageError if
+        one of the algorithms has no choice there."""
+        assert self.suite.anchors is not None
+        assert self.suite.anchors.draws is not None
+        order: dict[str, tuple[int, float, float]] = {}
+        for one in selectors:
+            if self.suite.algorithm(one).reference:
+                continue
+            found = self.choice(point.name, one)
+            if found is None:
+                raise UsageError(
+                    f"suite {self.suite.name}: the leaders at {point.name} are not known, since {one} has no choice there yet; "
+                    f"`fedbench tune {self.suite.name} -p {point.name}` makes it, or name algorithms with -a"
+                )
+            order[one] = found.score.order
+        return sorted(order, key=lambda one: (order[one], one))[: self.suite.anchors.draws.leaders]
+
+
 def collect(
     suite: Suite, space: Space, find: Find, draws: Iterable[int]
 ) -> tuple[list[tuple[Trial, list[Outcome]]], dict[int, dict[tuple[str, str], Choice]]]:
@@ -83,8 +170,9 @@ def collect(
     choices by point and selector where the search has come to its end."""
     ended: list[tuple[Trial, list[Outcome]]] = []
     choices: dict[int, dict[tuple[str, str], Choice]] = {}
-    for draw, point, selector in itertools.product(sorted(draws), suite.points, suite.selectors()):
-        found = advanced(search(suite, space, point, selector, draw), find)
+    searches = {draw: Searches(suite, space, find, draw) for draw in sorted(draws)}
+    for draw, point, selector in itertools.product(searches, suite.points, suite.selectors()):
+        found = searches[draw].progress(point, selector)
         ended += found.ended
         if found.choice is not None:
             choices.setdefault(draw, {})[point.name, selector] = found.choice

@@ -83,6 +83,13 @@ class Space(Part):
         """Returns the tuned options of an algorithm that are rates of learning."""
         return [key for key, one in self.of(name).items() if one.rate or key.endswith(RATE)]
 
+    def only(self, name: str, options: Collection[str]) -> Space | None:
+        """Returns the space of these options of an algorithm, or of the first of its rates if it
+        tunes none of them; None if it has no rate either."""
+        kept = [key for key in self.of(name) if key in options] or self.rates(name)[:1]
+        several = {key: one for key, one in self.of(name).items() if key in kept}
+        return self.model_copy(update={"algorithms": {name: Options(options=several)}}) if kept else None
+
     def trials(self, name: str, count: int, scramble: str | None = None) -> list[dict[str, float]]:
         """Returns the options of every trial of an algorithm. The first trial changes nothing, so
         it has the default options. Then come `count` scrambled Sobol' points. The scrambling is

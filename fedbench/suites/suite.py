@@ -22,12 +22,13 @@ from fedbench.scenarios.base import Part
 from fedbench.scenarios.evaluation_parts import EvaluationPart
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
+from fedbench.suites import anchors
 from fedbench.suites.at_work import capped
 from fedbench.suites.design import schema as designs
 from fedbench.suites.design.points import points
 from fedbench.suites.design.schema import Kind, Value
 from fedbench.suites.race.schema import Race
-from fedbench.suites.tuning_parts import Halving, Name, Rung, Seeds, Tuning
+from fedbench.suites.tuning_parts import Anchors, Halving, Name, Rung, Seeds, Tuning
 
 LIBRARY = Path(__file__).with_name("library")
 Text = Annotated[str, Field(max_length=10_000)]
@@ -36,8 +37,8 @@ EVERYBODY = "all"
 
 class Point(Part):
     """One scenario of a suite: the suite's own, or another one, with keys `set` to other values.
-    `axis` says in words what differs. A point of a design has its `kind` and its `levels` by
-    factor."""
+    `axis` says in words what differs. A point of a design has its `kind`, its `levels` by factor,
+    and their `places`: numbers from 0 to 1, or texts, by which points are near or far."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
     about: Text = ""
@@ -46,6 +47,7 @@ class Point(Part):
     set: dict[str, object] = Field(default={})
     kind: Kind | None = None
     levels: dict[str, Value] = Field(default={})
+    places: dict[str, Value] = Field(default={})
 
 
 class Suite(Part):
@@ -80,6 +82,18 @@ class Suite(Part):
             raise ValueError(f"race.looks: the last look has all {self.seeds.count} seeds of the suite, got {last}")
         if self.tuning is not None:
             self.tuning_seeds(draw=0)
+        if self.anchors is not None:
+            anchors.check(self.anchors, self.places)
+
+    @property
+    def anchors(self) -> Anchors | None:
+        """Returns the suite's part `tuning.anchors`, None if options are tuned at every point."""
+        return self.tuning.anchors if isinstance(self.tuning, Halving) else None
+
+    @property
+    def places(self) -> dict[str, dict[str, Value]]:
+        """Returns the places of all points, by name of the point and by factor."""
+        return {point.name: point.places for point in self.points}
 
     def tuning_seeds(self, draw: int) -> range:
         """Returns the seeds of a draw of the tuning. Raises ValueError if there is one among them
@@ -181,7 +195,9 @@ class Suite(Part):
         suite are not part of it, since another algorithm or seed leaves tuned options valid."""
         content = self.resolved()
         points = {point.name: self._scenario(point).content_hash() for point in self.points}
-        return _hash({name: content[name] for name in ("schema", "name", "tuning")} | {"points": points, "options": self.options})
+        places = {} if self.anchors is None else {"places": self.places}
+        known = {name: content[name] for name in ("schema", "name", "tuning")}
+        return _hash(known | {"points": points, "options": self.options} | places)
 
 
 def _hash(content: dict[str, object]) -> str:
@@ -219,7 +235,7 @@ def load(suite: str | Path | Suite) -> Suite:
     found = validated(Suite, _with_points(plain_files.mapping(file, "suite"), file), str(file))
     for point in found.points:
         found.scenario_at(point)
-        for rung in found.tuning.rungs if isinstance(found.tuning, Halving) else ():
+        for rung in found.tuning.rungs_at(point.name) if isinstance(found.tuning, Halving) else ():
             found.scenario_at(point, validation=True, rung=rung)
     known = {key for selector in found.selectors() for key in found.algorithm(selector).options()}
     for key in found.options:

@@ -16,6 +16,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.scenarios.base import Part
 from fedbench.scenarios.problems import validated
+from fedbench.suites.anchors import near_to
 from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuning import RULE, Choice, tuning_of
@@ -31,7 +32,8 @@ TUNED = " (tuned)"
 class Tuned(Part):
     """The options that were chosen, by point and selector. `space_hash` is the hash of what the
     search space has for these algorithms. `points` has the first draw, whose options are those of
-    the tuned rows. `draws` has the others by their numbers: what other luck would have chosen."""
+    the tuned rows; a choice that began from the options of an anchor names it. `draws` has the
+    others by their numbers: what other luck would have chosen."""
 
     schema_version: Literal[1] = Field(alias="schema")
     suite: str
@@ -80,7 +82,12 @@ def as_yaml(frozen: Tuned) -> str:
 def _lines(points: Points, indent: str) -> Iterator[str]:
     for point, choices in points.items():
         yield f"{indent}{json.dumps(point)}:"
-        yield from (f"{indent}  {json.dumps(name)}: {json.dumps(asdict(choices[name]))}" for name in sorted(choices))
+        yield from (f"{indent}  {json.dumps(name)}: {json.dumps(_content(choices[name]))}" for name in sorted(choices))
+
+
+def _content(choice: Choice) -> dict[str, object]:
+    """Returns a choice as it is written. `anchor` came later, so none is left out."""
+    return {key: value for key, value in asdict(choice).items() if key != "anchor" or value is not None}
 
 
 def read(file: Path, suite: Suite) -> Tuned:
@@ -102,7 +109,21 @@ def parse(content: Mapping[str, object], suite: Suite, where: str) -> Tuned:
             suite.point(point)
             for selector, choice in choices.items():
                 _check_options(suite, point, selector, choice.options, where)
+                _check_anchor(suite, point, selector, choice, where)
     return found
+
+
+def _check_anchor(suite: Suite, point: str, selector: str, choice: Choice, where: str) -> None:
+    """Raises UsageError if a choice names an anchor where it should not, or the other way round, or
+    a wrong distance."""
+    part = suite.anchors
+    expected = (
+        {None} if part is None or point in part.points else {near_to(part, suite.places, point, one) for one in part.points}
+    )
+    if choice.anchor not in expected:
+        some = "no anchor" if expected == {None} else "one of the suite's anchors with its distance"
+        found = "none" if choice.anchor is None else f"{choice.anchor.point} at {choice.anchor.distance:g}"
+        raise UsageError(f"tuned options {where}: points.{point}.{selector}: expected {some}, got {found}")
 
 
 def _check_options(suite: Suite, point: str, selector: str, options: Mapping[str, object], where: str) -> None:

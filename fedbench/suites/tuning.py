@@ -38,6 +38,7 @@ from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.base import Float, Integer, Seconds
+from fedbench.suites.anchors import Near
 from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuning_parts import Halving, Sobol
@@ -195,6 +196,7 @@ class Choice:
     spread: the least value, the quartiles and the largest value over the trials, of the restricted
     mean seconds and of the validation accuracy. They say how much the options matter.
     digest: of the ids and results of all runs from which it was chosen.
+    anchor: from whose options the search began, None if it was the whole search.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -208,6 +210,12 @@ class Choice:
         Literal["restricted_mean_seconds", "validation_accuracy"], Annotated[list[Metric], Field(min_length=5, max_length=5)]
     ]
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    anchor: Near | None = None
+
+    @property
+    def words(self) -> str:
+        """Returns how the options were found."""
+        return "tuned" if self.anchor is None else f"tuned at anchors ({self.anchor.point}, distance {self.anchor.distance:g})"
 
 
 def choose(options: Mapping[int, Mapping[str, Any]], found: Mapping[int, Sequence[Outcome]]) -> Choice:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
 from fedbench.analysis.statistics import LEAST_SEEDS
+from fedbench.errors import nearest
 from fedbench.scenarios.base import Float, Integer, Part
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
 FirstSeed = Annotated[Integer, Field(ge=0, le=2**31 - 1)]
 Trials = Annotated[Integer, Field(ge=1, le=1024)]
 Share = Annotated[Float, Field(gt=0, lt=1)]
+PointNames = Annotated[tuple[str, ...], Field(min_length=1, max_length=1000)]
 
 
 class Seeds(Part):
@@ -33,6 +36,70 @@ class Rung(Part):
     trials: Trials
     seeds: Annotated[Integer, Field(ge=1, le=1000)]
     budget_share: Annotated[Float, Field(gt=0, le=1)]
+
+
+Rungs = Annotated[tuple[Rung, ...], Field(min_length=1, max_length=10)]
+
+
+def _check_rungs(rungs: tuple[Rung, ...]) -> None:
+    """Raises ValueError if the rungs make no halving."""
+    for i, (rung, after) in enumerate(itertools.pairwise(rungs), 1):
+        if after.trials > rung.trials:
+            raise ValueError(f"rungs.{i}.trials must be at most {rung.trials}, that of the rung before, got {after.trials}")
+        if after.budget_share < rung.budget_share:
+            before = f"{rung.budget_share:.6g}, that of the rung before"
+            raise ValueError(f"rungs.{i}.budget_share must be at least {before}, got {after.budget_share:.6g}")
+    last = len(rungs) - 1
+    if rungs[last].budget_share != 1:
+        raise ValueError(f"rungs.{last}.budget_share: the last rung has the whole budget, 1, got {rungs[last].budget_share}")
+    if rungs[last].seeds < LEAST_SEEDS:
+        raise ValueError(f"rungs.{last}.seeds: the last rung needs at least {LEAST_SEEDS}, got {rungs[last].seeds}")
+
+
+class Elsewhere(Part):
+    """How options are tuned at a point that is no anchor: those named in `options` are drawn again,
+    and the others are the anchor's. An algorithm that tunes none of them draws the first of its
+    rates. The rungs are those of a halving of its own."""
+
+    options: Annotated[tuple[str, ...], Field(min_length=1, max_length=4)]
+    rungs: Rungs = (Rung(trials=8, seeds=3, budget_share=1),)
+
+    def _check(self) -> None:
+        _check_rungs(self.rungs)
+
+
+class Draws(Part):
+    """At which anchors options are tuned several times independently, `count` times with the first,
+    and for how many `leaders`: the algorithms that cost least there with the options of the first
+    draw."""
+
+    points: PointNames
+    count: Annotated[Integer, Field(ge=2, le=1000)]
+    leaders: Annotated[Integer, Field(ge=1, le=1000)]
+
+
+class Anchors(Part):
+    """The points at which the whole search is made, by name. Another point begins `elsewhere` from
+    the options of its nearest anchor, see `fedbench.suites.anchors`.
+
+    first: factors whose distance counts before that of all factors.
+    numbers: by factor whose levels are texts, the number that stands for each level.
+    draws: tells how large the luck of the search is. It changes no row.
+    """
+
+    points: PointNames
+    elsewhere: Elsewhere
+    first: tuple[str, ...] = ()
+    numbers: dict[str, Annotated[dict[str, Float], Field(min_length=2)]] = Field(default={})
+    draws: Draws | None = None
+
+    def _check(self) -> None:
+        for i, name in enumerate(() if self.draws is None else self.draws.points):
+            if name not in self.points:
+                raise ValueError(f"draws.points.{i}: {name!r} is no anchor{nearest(name, self.points)}")
+        for factor, numbers in self.numbers.items():
+            if len(set(numbers.values())) == 1:
+                raise ValueError(f"numbers.{factor}: expected numbers that differ, got {min(numbers.values()):g} for all levels")
 
 
 class Sobol(Part):
@@ -65,7 +132,7 @@ class Halving(Part):
 
     method: Literal["halving"]
     space: Name
-    rungs: Annotated[tuple[Rung, ...], Field(min_length=1, max_length=10)] = (
+    rungs: Rungs = (
         Rung(trials=64, seeds=1, budget_share=1 / 3),
         Rung(trials=16, seeds=2, budget_share=2 / 3),
         Rung(trials=6, seeds=4, budget_share=1),
@@ -73,33 +140,27 @@ class Halving(Part):
     first_seed: FirstSeed
     published: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
     validation_share: Share = 0.1
+    anchors: Anchors | None = None
 
     def _check(self) -> None:
-        for i, (rung, after) in enumerate(zip(self.rungs, self.rungs[1:], strict=False), 1):
-            if after.trials > rung.trials:
-                raise ValueError(f"rungs.{i}.trials must be at most {rung.trials}, that of the rung before, got {after.trials}")
-            if after.budget_share < rung.budget_share:
-                before = f"{rung.budget_share:.6g}, that of the rung before"
-                raise ValueError(f"rungs.{i}.budget_share must be at least {before}, got {after.budget_share:.6g}")
-        last = len(self.rungs) - 1
-        if self.rungs[last].budget_share != 1:
-            raise ValueError(
-                f"rungs.{last}.budget_share: the last rung has the whole budget, 1, got {self.rungs[last].budget_share}"
-            )
-        if self.rungs[last].seeds < LEAST_SEEDS:
-            raise ValueError(f"rungs.{last}.seeds: the last rung needs at least {LEAST_SEEDS}, got {self.rungs[last].seeds}")
+        _check_rungs(self.rungs)
+
+    def rungs_at(self, point: str) -> tuple[Rung, ...]:
+        """Returns the rungs of the search at the point of this name."""
+        return self.rungs if self.anchors is None or point in self.anchors.points else self.anchors.elsewhere.rungs
 
     @property
     def trials(self) -> int:
         return self.rungs[0].trials
 
     def seeds_of(self, draw: int) -> range:
-        count = sum(rung.seeds for rung in self.rungs)
+        count = sum(rung.seeds for rung in (*self.rungs, *(self.anchors.elsewhere.rungs if self.anchors else ())))
         return range(self.first_seed + draw * count, self.first_seed + (draw + 1) * count)
 
     def hashed(self) -> dict[str, object]:
-        """Returns what changes a result."""
-        return self.model_dump(mode="json")
+        """Returns what changes the options of a row. `anchors` came later, so none are left
+        out."""
+        return self.model_dump(mode="json", exclude={"anchors": {"draws"}} if self.anchors else {"anchors"})
 
 
 def _method(value: object) -> str:

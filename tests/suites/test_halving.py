@@ -324,11 +324,11 @@ def test_options_of_the_system_are_not_published(tmp_path: Path) -> None:
 
 def test_the_price_is_an_upper_bound() -> None:
     own = suite("fedavg", **HALVING, published=PUBLISHED)
-    priced = tried(own, SPACE, "fedavg")
+    priced = tried(own, SPACE, own.points[0], "fedavg")
     assert [one.runs for one in priced] == [64, 32, 8 * 4, 7 * 3 * 4]
     assert [one.share for one in priced] == [pytest.approx(1 / 3), pytest.approx(2 / 3), 1, 1]
     for draw in range(5):
         found = HILL.search(own, draw)
         counts = Counter(trial.rung for trial, _ in found.ended for _ in trial.specs)
         assert all(counts[rung] <= one.runs for rung, one in enumerate(priced))
-    assert sum(one.runs for one in tried(sobol("fedavg"), SPACE, "fedavg")) == 17 * 2
+    assert sum(one.runs for one in tried(sobol("fedavg"), SPACE, sobol("fedavg").points[0], "fedavg")) == 17 * 2

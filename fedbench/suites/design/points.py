@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from fedbench.errors import UsageError
 from fedbench.scenarios.schema import Scenario
-from fedbench.suites.design.schema import Design, Kind, Level, Value
+from fedbench.suites.design.schema import CLIENTS, Design, Factor, Kind, Level, Value
 
 NAMES: dict[Kind, str] = {"design": "design", "held_out": "held-out", "other_clients": "clients"}
 DIGITS = 6  # of a number that several levels multiply
@@ -27,8 +27,27 @@ def points(design: Design, scenario: Scenario) -> list[dict[str, object]]:
         order = design.order(kind)
         for number, row in enumerate(rows, 1):
             chosen = [factor.levels[factor.values.index(value)] for factor, value in zip(order.values(), row, strict=True)]
-            found.append(_point(f"{NAMES[kind]}-{number:02d}", kind, dict(zip(order, row, strict=True)), chosen, scenario))
+            levels = dict(zip(order, row, strict=True))
+            point = _point(f"{NAMES[kind]}-{number:02d}", kind, levels, chosen, scenario)
+            found.append({**point, "places": _places(design, levels, scenario)})
     return found
+
+
+def _places(design: Design, levels: Mapping[str, Value], scenario: Scenario) -> dict[str, Value]:
+    """Returns where a point lies: for a factor of numbers the place of its level from 0 to 1, for
+    one of texts the level. A point that does not say so has the scenario's number of clients."""
+    clients = {} if design.other_clients is None else {CLIENTS: design.other_clients}
+    whole = {CLIENTS: scenario.clients, **levels}
+    return {name: _place(factor, whole[name]) for name, factor in (clients | design.factors).items()}
+
+
+def _place(factor: Factor, level: Value) -> Value:
+    numbers = factor.numbers
+    if numbers is None or isinstance(level, str):
+        return level
+    scaled = math.log if factor.scale == "log" else float
+    low, high = scaled(numbers[0]), scaled(numbers[-1])
+    return round((scaled(level) - low) / (high - low), DIGITS)
 
 
 def _point(name: str, kind: Kind, levels: Mapping[str, Value], chosen: Sequence[Level], scenario: Scenario) -> dict[str, object]:

@@ -125,7 +125,7 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
     if total.elsewhere:
         say(f"to find options elsewhere, from those of the nearest anchor: {_rungs(total.elsewhere)}")
     if total.drawn:
-        say(f"at most {total.drawn:,} in draws after the first, for {leaders} leaders")
+        say(f"at most {total.drawn:,} in draws after the first, for the best {leaders} at each point")
     if suite.race is not None:
         suite_race.say_price(suite.race, cells)
     if total.core_seconds is not None:

@@ -96,3 +96,24 @@ def test_what_is_wrong_is_said(tmp_path: Path, changes: dict[str, Any], suite: d
     with pytest.raises(UsageError) as error:
         load(designed(tmp_path, changes, **suite))
     assert message in str(error.value)
+
+
+def test_places_are_from_0_to_1_over_the_levels(tmp_path: Path) -> None:
+    """On the factor's scale. Who does not say so has the scenario's 20 clients, below those of the
+    levels; a factor of texts has its level."""
+    kind = {"levels": [{"level": "slow", "words": "slow"}, {"level": "fast"}]}
+    steps = {**FACTORS["steps"], "scale": "log"}
+    suite = load(designed(tmp_path, {"factors": {"speed": kind, "work": FACTORS["work"], "steps": steps}, "drawn": _texts()}))
+    places = {point.name: point.places for point in suite.points}
+    assert places["design-01"] == {"clients": -0.5, "speed": "slow", "work": 0, "steps": 0}
+    assert places["design-02"] == {"clients": -0.5, "speed": "fast", "work": 1, "steps": 1}
+    assert places["clients-01"] == {"clients": 0, "speed": "fast", "work": 0, "steps": 1}
+    three = {"levels": [{"level": 1}, {"level": 10}, {"level": 1000}]}
+    for scale, place in (("linear", 0.009009), ("log", 0.333333)):
+        rows = drawn([1, 5, 3], [10, 20, 10], held_out=[[1000, 20, 3]], other_clients=[[30, 10, 5, 10]])
+        found = load(designed(tmp_path, {"factors": {**FACTORS, "speed": {**three, "scale": scale}}, "drawn": rows}))
+        assert found.points[1].places["speed"] == place
+
+
+def _texts() -> dict[str, Any]:
+    return drawn(["slow", 5, 3], ["fast", 20, 10], held_out=[["slow", 20, 3]], other_clients=[[30, "fast", 5, 10]])

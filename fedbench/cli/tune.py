@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Annotated
 
@@ -90,10 +89,8 @@ def command(
     write_atomically(file, tuned.as_yaml(frozen).encode())
     count = sum(len(one) for points in (frozen.points, *frozen.draws.values()) for one in points.values())
     show(f"{len(ended):,} trials in {table}, {count} choices in {file}")
-    if collect_only and (waiting := Searches(found, space, find).waiting(itertools.product(found.points, found.selectors()))):
-        point, selector, near = waiting[0]
-        more = f" (and {len(waiting) - 1:,} more wait for theirs)" if len(waiting) > 1 else ""
-        show(f"no choice of {selector} at {point.name}, since there is none at its anchor {near.point} yet{more}")
+    if collect_only:
+        _show_missing(Searches(found, space, find))
     refuse_failed(failed)
 
 
@@ -126,6 +123,16 @@ def _cells(
                 f"there are none yet; `fedbench tune {suite.name} -p {near.point} -a {selector}` makes them"
             )
     return cells
+
+
+def _show_missing(searches: Searches) -> None:
+    """Shows at which anchors there is no choice yet."""
+    suite = searches.suite
+    names = [] if suite.anchors is None else suite.anchors.points
+    cells = [(name, one) for name in names for one in suite.selectors() if searches.runs_at(name, one)]
+    if missing := [(name, one) for name, one in cells if searches.choice(name, one) is None]:
+        more = f" (and {len(missing) - 1:,} more)" if len(missing) > 1 else ""
+        show(f"there is no choice of {missing[0][1]} at anchor {missing[0][0]} yet{more}, from which other points begin")
 
 
 def _drawn_at(suite: Suite, draw: int) -> list[str] | None:

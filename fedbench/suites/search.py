@@ -80,21 +80,15 @@ def advanced(search: Search, find: Find) -> Progress:
 
 
 class Searches:
-    """The searches of a suite in one draw. At a point that is no anchor, a search begins when that
-    of its nearest anchor has ended.
-
-    Attributes
-    ----------
-    nearest : dict
-        The nearest anchors that were looked for, by point and selector. None where the algorithm
-        runs at no anchor.
-    """
+    """The searches of a suite in one draw, with the outcomes that are there now. At a point that is
+    no anchor, a search begins when that of its nearest anchor has ended. Anchors are planned, so
+    MissingDataError is raised if the data are not on this machine."""
 
     def __init__(self, suite: Suite, space: Space, find: Find, draw: int = 0) -> None:
         self.suite, self.space, self.find, self.draw = suite, space, find, draw
-        self.nearest: dict[tuple[str, str], Near | None] = {}
+        self._near: dict[tuple[str, str], Near | None] = {}
         self._runs: dict[tuple[str, str], bool] = {}
-        self._choices: dict[tuple[str, str], Choice] = {}
+        self._known: dict[tuple[str, str], Progress] = {}
 
     def is_elsewhere(self, point: Point) -> bool:
         """Returns whether the suite has anchors, and the point is none of them."""
@@ -102,16 +96,15 @@ class Searches:
 
     def near(self, point: Point, selector: str) -> Near | None:
         """Returns the nearest anchor of a point that is none, at which the algorithm runs; None if
-        there is none. Raises MissingDataError if the data are not on this machine."""
+        there is none."""
         assert self.suite.anchors is not None
         key = point.name, selector
-        if key not in self.nearest:
-            self.nearest[key] = nearest(
-                self.suite.anchors, self.suite.places, point.name, lambda anchor: self._runs_at(anchor, selector)
-            )
-        return self.nearest[key]
+        if key not in self._near:
+            self._near[key] = nearest(self.suite.anchors, self.suite.places, point.name, lambda one: self.runs_at(one, selector))
+        return self._near[key]
 
-    def _runs_at(self, point: str, selector: str) -> bool:
+    def runs_at(self, point: str, selector: str) -> bool:
+        """Returns whether an algorithm runs at the point of this name."""
         if (point, selector) not in self._runs:
             at = self.suite.point(point)
             spec = RunSpec(self.suite.scenario_at(at), self.suite.algorithm(selector, at=at), self.suite.seeds.first)
@@ -121,22 +114,23 @@ class Searches:
     def progress(self, point: Point, selector: str) -> Progress:
         """Returns how far the search of an algorithm at a point comes. If it waits for a choice at
         its anchor, or has none, nothing is asked for."""
+        key = point.name, selector
+        if key not in self._known:
+            self._known[key] = self._progress(point, selector)
+        return self._known[key]
+
+    def _progress(self, point: Point, selector: str) -> Progress:
         if not self.is_elsewhere(point):
-            found = advanced(search(self.suite, self.space, point, selector, self.draw), self.find)
-            if found.choice is not None:
-                self._choices[point.name, selector] = found.choice
-            return found
+            return advanced(search(self.suite, self.space, point, selector, self.draw), self.find)
         near = self.near(point, selector)
         chosen = None if near is None or self.draw else self.choice(near.point, selector)
         if near is None or chosen is None:
             return Progress([], [], [], None)
         return advanced(elsewhere(self.suite, self.space, point, selector, chosen, near), self.find)
 
-    def choice(self, point: str, selector: str) -> Choice | None:
+    def choice(self, anchor: str, selector: str) -> Choice | None:
         """Returns what was chosen at an anchor, None if the search has not ended."""
-        if (point, selector) not in self._choices:
-            self.progress(self.suite.point(point), selector)
-        return self._choices.get((point, selector))
+        return self.progress(self.suite.point(anchor), selector).choice
 
     def waiting(self, cells: Iterable[tuple[Point, str]]) -> list[tuple[Point, str, Near]]:
         """Returns the cells among these whose anchor has no choice yet, with the anchor."""

@@ -92,9 +92,8 @@ def test_from_the_price_to_the_choices() -> None:
     assert refused(*tune, "-p", "between") == message
     assert not Path("runs").exists(), "nothing was computed before it was refused"
     assert "0 choices" in said(*tune, "--collect")
-    assert "no choice of fedavg at between, since there is none at its anchor few yet (and 1 more wait for theirs)" in said(
-        *tune, "--collect"
-    )
+    message = "there is no choice of fedavg at anchor few yet (and 3 more), from which other points begin"
+    assert message in said(*tune, "--collect")
     said(*tune, "-a", "fedbuff", "-p", "few")
     said(*tune, "-a", "fedbuff", "-p", "between")
     frozen = yaml.safe_load(Path("tuned/three.yaml").read_text())["points"]

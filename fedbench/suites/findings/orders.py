@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fedbench.analysis import bootstrap
-from fedbench.analysis.bootstrap import Floats, Interval, Strata
+from fedbench.analysis.agreement import LEAST, agreement, of_means
+from fedbench.analysis.bootstrap import Interval
 from fedbench.analysis.costs import Costs, costs, resolved
 from fedbench.analysis.gathered import Rows
 from fedbench.suites.findings.numbers import rankings
 from fedbench.suites.findings.results import Results
 from fedbench.written import estimate
-
-LEAST = 3
-"""With fewer rows there is no order to agree on."""
 
 
 def common(one: Results, other: Results) -> tuple[str, list[str]] | None:
@@ -71,7 +69,7 @@ def by_version_1(one: Results, other: Results, point: str) -> Interval | None:
     for name, results in (("first", one), ("second", other)):
         touched, budget = costs(_rows(results, point), rule="touch").among(rows), results.tuned[point].budget
         strata[name] = np.where(touched.missed, budget, touched.spent).mean(axis=2)
-    return bootstrap.estimate(strata, _tau) if len(rows) >= LEAST else None
+    return bootstrap.estimate(strata, of_means) if len(rows) >= LEAST else None
 
 
 def shared(one: Results, other: Results, point: str) -> list[str]:
@@ -83,27 +81,6 @@ def shared_in_group(one: Results, other: Results, kind: str, point: str) -> list
     """Returns the rows that both suites compare at a point within a kind of group."""
     first, second = (rankings(side, kind).get(point) for side in (one, other))
     return [] if first is None or second is None else [row for row in first.rows if row in second.rows]
-
-
-def agreement(first: Costs, second: Costs) -> Interval | None:
-    """Returns Kendall's tau-b between the orders, by cost, of the rows that both have: 1 for the
-    same order, -1 for the opposite one. A draw of seeds in which all rows have the same cost counts
-    as 0. None with fewer than LEAST such rows.
-
-    Source: Kendall 1945.
-    """
-    rows = [row for row in first.rows if row in second.rows]
-    if len(rows) < LEAST:
-        return None
-    strata = {name: one.among(rows).log.mean(axis=2) for name, one in (("first", first), ("second", second))}
-    return bootstrap.estimate(strata, _tau)
-
-
-def _tau(means: Strata) -> Floats:
-    first, second = (np.sign(means[name][:, :, None] - means[name][:, None, :]) for name in ("first", "second"))
-    agree = (first * second).sum(axis=(1, 2))
-    most = np.sqrt((first**2).sum(axis=(1, 2)) * (second**2).sum(axis=(1, 2)))
-    return np.asarray(np.divide(agree, most, out=np.zeros_like(agree), where=most > 0), np.float64)
 
 
 def _costs(results: Results, point: str) -> Costs | None:

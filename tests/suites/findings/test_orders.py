@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from scipy.stats import kendalltau
-
-from fedbench.suites.findings.orders import _tau, by_version_1, in_group, overall, shared, shared_in_group
+from fedbench.suites.findings.orders import by_version_1, in_group, overall, shared, shared_in_group
 from tests.suites.findings.made_up import results, suite
 
 ONE = {"calm": {"fedavg": 4, "fedprox": 8, "fedbuff": 12, "asysg": 2, "centralised": 1}}
@@ -30,14 +26,6 @@ def test_two_rows_have_no_order_to_agree_on() -> None:
     assert in_group(few, few, TEN, "calm") is None
     assert overall(few, few, "calm") is None
     assert by_version_1(few, few, "calm") is None
-
-
-def test_tau_is_scipys() -> None:
-    generator = np.random.default_rng(0)
-    means = {"first": generator.integers(0, 5, (50, 8)).astype(float), "second": generator.normal(size=(50, 8))}
-    expected = [kendalltau(one, other).statistic for one, other in zip(means["first"], means["second"], strict=True)]
-    assert _tau(means) == pytest.approx(expected)
-    assert _tau({"first": np.ones((2, 3)), "second": np.ones((2, 3))}).tolist() == [0, 0], "rows alike have no order"
 
 
 def test_by_version_1_a_miss_counts_with_the_budget() -> None:

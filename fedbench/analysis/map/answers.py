@@ -1,0 +1,151 @@
+"""What a map says to somebody who has to choose an algorithm.
+
+All of it is computed in every draw by itself, and the draws are summed up last. So what is
+uncertain about one algorithm and the next, such as a seed or a column, is never counted twice.
+Levels may leave out algorithms that do not run there: those are NaN, and never the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedbench.analysis.map.draws import Band, Draws, band
+from fedbench.analysis.map.factors import Columns, Floats
+from fedbench.analysis.map.runs import Flags
+from fedbench.errors import UsageError, nearest, quoted, some
+
+CLOSE = 1.1
+"""A cost of so many times the smallest is as good as the best."""
+SURE = 0.9
+"""With this probability the predicted set has a row within CLOSE of the best."""
+
+
+def regrets(costs: Floats, runs_there: Flags | None = None) -> Floats:
+    """Returns log(cost / cost of the best) of log costs (.., L, K); NaN where an algorithm does not
+    run, by `runs_there` (L, K). Raises UsageError where none does."""
+    if runs_there is not None:
+        if not runs_there.any(axis=1).all():
+            raise UsageError(f"map: no algorithm runs at the levels number {int((~runs_there.any(axis=1)).argmax()) + 1}")
+        costs = np.where(runs_there, costs, np.nan)
+    return np.asarray(costs - np.nanmin(costs, axis=-1, keepdims=True))
+
+
+def close_to_best(costs: Floats, runs_there: Flags | None = None) -> Floats:
+    """Returns with which probability each algorithm is within CLOSE of the best (L, K), from draws
+    of log costs (B, L, K); 0 for one that does not run."""
+    return np.asarray((regrets(costs, runs_there) <= np.log(CLOSE)).mean(axis=0))
+
+
+def by_region(values: Floats, regions: Sequence[str]) -> Mapping[str, Floats]:
+    """Returns the means of values (L, ..) over the levels of each region, of which `regions` has
+    the name for each level."""
+    if len(regions) != len(values):
+        raise UsageError(f"map: {len(regions)} names of regions for {len(values)} levels")
+    named = np.array(regions)
+    return {name: values[named == name].mean(axis=0) for name in dict.fromkeys(regions)}
+
+
+def predicted_set(costs: Floats, runs_there: Flags | None = None, sure: float = SURE) -> Flags:
+    """Returns the algorithms to try (L, K): those that are most often close to the best come first,
+    each one in the draws in which those before it are not, until with probability `sure` one of
+    them is."""
+    close = regrets(costs, runs_there) <= np.log(CLOSE)
+    chosen = np.zeros(close.shape[1:], np.bool_)
+    for level in range(close.shape[1]):
+        open_ = np.ones(len(close), np.bool_)
+        while open_.mean() > 1 - sure + 1e-12:
+            best = int(close[open_, level].sum(axis=0).argmax())
+            chosen[level, best] = True
+            open_ &= ~close[:, level, best]
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Always:
+    """What it costs to use one algorithm at all levels, as cost / cost of the best.
+
+    mean: the geometric mean over levels, by algorithm (K,). NaN for an algorithm that does not run
+    at all of them.
+    worst: the largest ratio at a level (K,), of the mean over draws.
+    where: the place of that level among the levels (K,).
+    """
+
+    algorithms: tuple[str, ...]
+    mean: Band
+    worst: Band
+    where: tuple[int, ...]
+
+
+def always(draws: Draws, levels: Columns, runs_there: Flags | None = None) -> Always:
+    """Returns the regret of always using one algorithm, with its worst level."""
+    each = regrets(draws.at(levels), runs_there)
+    whole = np.asarray(~np.isnan(each).any(axis=(0, 1)))
+    means = each.mean(axis=0)
+    where = np.where(whole, np.where(np.isnan(means), -np.inf, means).argmax(axis=0), -1)
+    at_worst = each[:, where, np.arange(each.shape[2])]
+    return Always(draws.algorithms, _ratios(each.mean(axis=1), whole), _ratios(at_worst, whole), tuple(map(int, where)))
+
+
+def _ratios(drawn: Floats, kept: Flags) -> Band:
+    """Returns the band of ratios whose logarithms were drawn (B, ..)."""
+    found = band(drawn)
+    return Band(*(np.where(kept, np.exp(part), np.nan) for part in (found.value, found.low, found.high)))
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A ratio over two factors.
+
+    first, second: their levels (I,) and (J,).
+    ratio: of every pair (I, J).
+    """
+
+    first: tuple[Any, ...]
+    second: tuple[Any, ...]
+    ratio: Band
+
+
+def waiting(
+    draws: Draws,
+    rounds: Sequence[str],
+    over: Mapping[str, Sequence[Any]],
+    base: Mapping[str, Any],
+    runs_there: Flags | None = None,
+) -> Surface:
+    """Returns the price of waiting: the cost of the best algorithm in rounds over that of the best
+    one that does not wait.
+
+    Args:
+        draws: of the model.
+        rounds: the algorithms that wait for a cohort.
+        over: two factors and their levels.
+        base: the level of every other factor.
+        runs_there: which algorithm runs at which pair of levels (I J, K); all, unless it is given.
+
+    Raises:
+        UsageError: for an algorithm that is not known, if all or none of them wait, or for other
+            than two factors.
+    """
+    for name in (one for one in rounds if one not in draws.algorithms):
+        raise UsageError(f"map: {quoted(name)} is said to wait{nearest(name, draws.algorithms)}")
+    waits = np.isin(draws.algorithms, list(rounds))
+    if waits.all() or not waits.any():
+        raise UsageError(f"map: {'all' if waits.all() else 'none'} of {some(draws.algorithms)} wait; expected both kinds")
+    if len(over) != 2:
+        raise UsageError(f"map: a surface is over two factors, got {some(over)}")
+    (one, first), (other, second) = over.items()
+    pairs = [(a, b) for a in first for b in second]
+    levels = {name: [level] * len(pairs) for name, level in base.items()} | {
+        one: [a for a, _ in pairs],
+        other: [b for _, b in pairs],
+    }
+    costs = draws.at(levels)
+    if runs_there is not None:
+        costs = np.where(runs_there, costs, np.inf)
+    price = costs[:, :, waits].min(axis=2) - costs[:, :, ~waits].min(axis=2)
+    shape = (len(price), len(first), len(second))
+    return Surface(tuple(first), tuple(second), _ratios(price.reshape(shape), np.ones(shape[1:], np.bool_)))

@@ -1,0 +1,150 @@
+"""Whether a map predicts points that it has not seen, and better than simpler ways.
+
+What is measured at such a point comes from its runs alone: the log cost of each algorithm, with the
+effects of seeds removed by least squares, so that algorithms with other numbers of seeds can be
+compared. A censored run counts with the cost where it was censored, as on boards. So an algorithm
+with one has a lower bound: it is never the best, and a prediction above the bound is no error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedbench.analysis.map import runs as reading
+from fedbench.analysis.map.answers import CLOSE, predicted_set, regrets
+from fedbench.analysis.map.draws import Draws
+from fedbench.analysis.map.factors import Columns, Floats
+from fedbench.analysis.map.runs import Flags, Runs
+from fedbench.errors import UsageError, nearest, quoted, some
+
+MOST_ERROR, MOST_ROWS, LEAST_HITS = 0.20, 5, 10 / 12
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Log costs at points (N, K), NaN without runs, and which of them are lower bounds (N, K)."""
+
+    log: Floats
+    is_bound: Flags
+
+
+def measured(runs: Runs) -> Measured:
+    """Returns what runs say of every algorithm at every point, by themselves."""
+    shape = (len(runs.points), len(runs.algorithms))
+    log, is_bound = np.full(shape, np.nan), np.zeros(shape, np.bool_)
+    for n in range(shape[0]):
+        units, seeds = np.nonzero(runs.is_there[n])
+        algorithms = runs.algorithm[n, units]
+        here = np.unique(algorithms)
+        rows = np.concatenate([algorithms[:, None] == here, seeds[:, None] == np.unique(seeds)], axis=1).astype(np.float64)
+        # The shortest solution is that of seeds whose effects have the mean 0 once it is moved
+        # there.
+        effects = np.linalg.lstsq(rows, runs.log[n, units, seeds], rcond=None)[0]
+        log[n, here] = effects[: len(here)] + effects[len(here) :].mean()
+        is_bound[n, algorithms[runs.is_censored[n, units, seeds]]] = True
+    return Measured(log, is_bound)
+
+
+def of_nearest(draws: Draws, points: Columns, levels: Columns, wanted: Flags) -> Floats:
+    """Returns for each of some levels what was measured at the nearest point of the design (L, K)
+    at which all that are `wanted` (L, K) have runs; the first of those that are equally near.
+    Raises UsageError if there is no such point."""
+    between = draws.design.coordinates(levels)[:, None] - draws.design.coordinates(points)
+    distance = np.round(np.square(between).sum(axis=2), 9)  # equal distances stay equal
+    log = measured(draws.fit.runs).log
+    distance[(wanted[:, None] & np.isnan(log)).any(axis=2)] = np.inf
+    for level in np.flatnonzero(np.isinf(distance).all(axis=1)):
+        names = [name for name, is_wanted in zip(draws.algorithms, wanted[level], strict=True) if is_wanted]
+        raise UsageError(f"map: no point of the design has runs of all of {some(names)}")
+    return np.asarray(log[distance.argmin(axis=1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """How well points are predicted.
+
+    error: the root mean square error of log(cost / best), by the map.
+    nearest, main: the same by the nearest point of the design, and by main effects alone.
+    rows: how many algorithms the predicted set has at each point (N,).
+    hits: whether one of them is within CLOSE of the best (N,).
+    """
+
+    error: float
+    nearest: float
+    main: float
+    rows: tuple[int, ...]
+    hits: tuple[bool, ...]
+
+    @property
+    def predicts(self) -> bool:
+        """Returns whether the map may be interpolated: else it is a table of points."""
+        return bool(
+            self.error <= MOST_ERROR
+            and self.error < min(self.nearest, self.main)
+            and np.median(self.rows) <= MOST_ROWS
+            and np.mean(self.hits) >= LEAST_HITS
+        )
+
+
+def judged(
+    draws: Draws, main: Draws, columns: Columns, points: Columns, held_out: Columns, in_sets: Mapping[str, Collection[str]]
+) -> Verdict:
+    """Returns how well a map predicts points that were held out.
+
+    Args:
+        draws: of the model with interactions.
+        main: of the one without.
+        columns: the runs at the points that were held out, as `runs.read` has them.
+        points: those to which both models were fitted, as `fit` has them.
+        held_out: the others.
+        in_sets: by point, the algorithms that are in the set of the best on some axis. Only they
+            count for errors.
+
+    Raises:
+        UsageError: for an algorithm that the model does not have, a point without a set, or one at
+            which every algorithm has a censored run.
+    """
+    found = reading.read(columns, list(held_out["point"]))
+    for name in (one for one in found.algorithms if one not in draws.algorithms):
+        raise UsageError(f"map: the points held out have runs of {quoted(name)}{nearest(name, draws.algorithms)}")
+    for point in (one for one in found.points if not in_sets.get(one)):
+        raise UsageError(f"map: no set of the best is given for the point {quoted(point)}")
+    seen = _spread(draws, found)
+    there = ~np.isnan(seen.log)
+    exact = np.where(there & ~seen.is_bound, seen.log, np.inf).min(axis=1)
+    if not np.isfinite(exact).all():
+        raise UsageError(
+            f"map: every algorithm has a censored run at the point {quoted(found.points[int(np.isinf(exact).argmax())])}"
+        )
+    ratio = seen.log - exact[:, None]
+    counts = there & np.array([[name in in_sets[point] for name in draws.algorithms] for point in found.points])
+
+    def error(predicted: Floats) -> float:
+        off = predicted - ratio
+        off = np.where(seen.is_bound, np.minimum(off, 0), off)
+        return float(np.sqrt(np.nanmean(np.square(off[counts]))))
+
+    costs = draws.at(held_out)
+    chosen = predicted_set(costs, there)
+    hits = (chosen & ~seen.is_bound & (np.nan_to_num(ratio, nan=np.inf) <= np.log(CLOSE))).any(axis=1)
+    by_nearest = of_nearest(draws, points, held_out, counts)
+    return Verdict(
+        error(regrets(costs, there).mean(axis=0)),
+        error(regrets(np.where(there, by_nearest, np.nan))),
+        error(regrets(main.at(held_out), there).mean(axis=0)),
+        tuple(int(count) for count in chosen.sum(axis=1)),
+        tuple(bool(hit) for hit in hits),
+    )
+
+
+def _spread(draws: Draws, found: Runs) -> Measured:
+    """Returns what was measured, with a column for every algorithm of the model."""
+    own = measured(found)
+    shape = (len(found.points), len(draws.algorithms))
+    log, is_bound = np.full(shape, np.nan), np.zeros(shape, np.bool_)
+    at = [draws.algorithms.index(name) for name in found.algorithms]
+    log[:, at], is_bound[:, at] = own.log, own.is_bound
+    return Measured(log, is_bound)

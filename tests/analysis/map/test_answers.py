@@ -1,0 +1,101 @@
+"""What follows from draws of log costs, by hand and in a world whose truth is known."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbench.analysis.map.answers import always, by_region, close_to_best, predicted_set, regrets, waiting
+from fedbench.analysis.map.draws import Draws, drawn
+from fedbench.analysis.map.factors import Design
+from fedbench.analysis.map.fit import fit
+from fedbench.errors import UsageError
+from tests.analysis.map.made_up import FACTORS, PAIRS, Truth, World, levels, points
+
+# Four draws of the costs of three algorithms at one place: the first is the best in two of them,
+# and within 10 % in a third.
+COSTS = np.log([[[1.0, 1.3, 2.0]], [[1.0, 1.05, 2.0]], [[1.05, 1.0, 2.0]], [[4.0, 3.0, 2.0]]])
+FIRST_TWO = np.array([[True, True, False]])
+
+
+def test_regrets_and_who_is_close_to_the_best() -> None:
+    assert np.exp(regrets(COSTS))[0, 0] == pytest.approx([1, 1.3, 2])
+    assert np.exp(regrets(COSTS, FIRST_TWO))[3, 0] == pytest.approx([4 / 3, 1, np.nan], nan_ok=True)
+    assert close_to_best(COSTS).tolist() == [[0.75, 0.5, 0.25]]
+    assert close_to_best(COSTS, FIRST_TWO).tolist() == [[0.75, 0.75, 0]]
+    with pytest.raises(UsageError, match=r"^map: no algorithm runs at the levels number 1$"):
+        regrets(COSTS, np.zeros((1, 3), bool))
+
+
+def test_a_set_takes_in_who_is_close_where_the_others_are_not() -> None:
+    """The second is close more often than the third, but never where the first is not."""
+    assert predicted_set(COSTS, sure=0.75).tolist() == [[True, False, False]]
+    assert predicted_set(COSTS, sure=0.9).tolist() == [[True, False, True]]
+    assert predicted_set(COSTS, FIRST_TWO, sure=0.9).tolist() == [[True, True, False]]
+
+
+def test_regions() -> None:
+    found = by_region(np.array([[1.0, 2.0], [3.0, 6.0], [5.0, 4.0]]), ["calm", "rough", "calm"])
+    assert {name: values.tolist() for name, values in found.items()} == {"calm": [3, 3], "rough": [3, 6]}
+    with pytest.raises(UsageError, match=r"^map: 1 names of regions for 2 levels$"):
+        by_region(np.zeros((2, 2)), ["calm"])
+
+
+@pytest.fixture(scope="module", name="world")
+def _world() -> tuple[Draws, Truth]:
+    """A world that is known almost exactly."""
+    generator = np.random.Generator(np.random.Philox(5))
+    at = points(generator, 40)
+    world = World(algorithms=4, fit=0.004, point=0.004, seed=0.004, noise=(0.01, 0.01, 0.01, 0.01))
+    truth = world.truth(generator, Design.over(FACTORS, PAIRS, at))
+    columns = truth.runs(generator, at["point"], truth.expected(generator, at), seeds=(2, 3))
+    return drawn(fit(columns, at, FACTORS, PAIRS), replicates=4, draws=25), truth
+
+
+def test_always_this_one(world: tuple[Draws, Truth]) -> None:
+    draws, truth = world
+    at = levels(np.random.default_rng(8), 25)
+    costs = truth.design.matrix(at) @ truth.coefficients.T
+    regret = costs - costs.min(axis=1, keepdims=True)
+    found = always(draws, at)
+    assert found.algorithms == ("a0", "a1", "a2", "a3")
+    assert np.log(found.mean.value) == pytest.approx(regret.mean(axis=0), abs=0.02)
+    assert np.log(found.worst.value) == pytest.approx(regret.max(axis=0), abs=0.05)
+    assert [regret[place, k] for k, place in enumerate(found.where)] == pytest.approx(regret.max(axis=0), abs=0.05)
+    assert (found.worst.low <= found.worst.value).all()
+    assert (found.worst.value <= found.worst.high).all()
+    there = np.ones((25, 4), bool)
+    there[3, 2] = False
+    part = always(draws, at, there)
+    assert np.isnan(part.mean.value).tolist() == np.isnan(part.worst.high).tolist() == [False, False, True, False]
+    assert part.where[2] == -1
+
+
+def test_the_price_of_waiting(world: tuple[Draws, Truth]) -> None:
+    draws, truth = world
+    over = {"spread": [0.0, 0.6, 1.2], "at_work": [5, 100]}
+    found = waiting(draws, ["a1", "a3"], over, {"skew": "iid", "steps": 10})
+    assert (found.first, found.second) == ((0.0, 0.6, 1.2), (5, 100))
+    for i, j in np.ndindex(3, 2):
+        here = {"skew": ["iid"], "steps": [10], "spread": [over["spread"][i]], "at_work": [over["at_work"][j]]}
+        (costs,) = truth.design.matrix(here) @ truth.coefficients.T
+        assert np.log(found.ratio.value[i, j]) == pytest.approx(min(costs[[1, 3]]) - min(costs[[0, 2]]), abs=0.06)
+    alone = waiting(draws, ["a1", "a3"], over, {"skew": "iid", "steps": 10}, np.tile([True, True, True, False], (6, 1)))
+    assert (alone.ratio.value >= found.ratio.value).all()
+
+
+@pytest.mark.parametrize(
+    ("rounds", "over", "message"),
+    [
+        (["a9"], {"spread": [0], "at_work": [5]}, "map: 'a9' is said to wait; did you mean 'a3'?"),
+        ([], {"spread": [0], "at_work": [5]}, "map: none of a0, a1, a2, a3 wait; expected both kinds"),
+        (["a0", "a1", "a2", "a3"], {"spread": [0], "at_work": [5]}, "map: all of a0, a1, a2, a3 wait; expected both kinds"),
+        (["a0"], {"spread": [0]}, "map: a surface is over two factors, got spread"),
+    ],
+)
+def test_what_waiting_refuses(world: tuple[Draws, Truth], rounds: list[str], over: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        waiting(world[0], rounds, over, {"skew": "iid", "steps": 10})

@@ -70,6 +70,7 @@ def test_made_up_runs_are_where_the_runs_are() -> None:
     assert (again.log[~again.is_there] == 0).all()
     assert again.is_censored.any()
     assert (found.runs.is_censored | ~again.is_censored).all()
+    assert (found.runs.is_censored & ~again.is_censored).any(), "some fall below where they were censored"
     assert (again.log[found.runs.is_censored] <= found.runs.log[found.runs.is_censored]).all()
 
 
@@ -82,6 +83,18 @@ def test_made_up_runs_have_the_variances_of_the_fit() -> None:
     between = 1 - 1 / len(found.algorithms)
     expected = between * (x**2 @ given.departure)[:, None] + given.fit + given.point + given.seed + given.noise
     assert several.var(axis=0).mean() == pytest.approx((expected[:, :, None] + np.zeros(kept.shape))[kept].mean(), rel=0.05)
+
+
+def test_costs_at_a_point_scatter_by_lack_of_fit() -> None:
+    """By that of each algorithm, and by what all of them share at the point."""
+    columns, at, _ = one_world()
+    draws = drawn(fit(columns, at, FACTORS, PAIRS), replicates=2, draws=200)
+    rest = draws.at(at) - np.einsum("bkp,lp->blk", draws.coefficients, draws.design.matrix(at))
+    assert np.log(draws.own**2 / draws.fit.variances.fit) == pytest.approx(np.zeros(400), abs=1)
+    assert np.log(draws.shared**2 / draws.fit.variances.point) == pytest.approx(np.zeros(400), abs=2)
+    for half in (slice(0, 200), slice(200, 400)):
+        assert rest[half].std() ** 2 == pytest.approx(draws.own[half][0] ** 2 + draws.shared[half][0] ** 2, rel=0.05)
+        assert rest[half].std(axis=2, ddof=1).mean() == pytest.approx(0.95 * draws.own[half][0], rel=0.03)
 
 
 def test_the_middle_of_an_interval_is_the_fit() -> None:

@@ -48,6 +48,7 @@ class Design:
     points: the number of points over which columns are scaled.
     middle, half: by numeric factor, of the interval that becomes -1 to 1.
     terms: the name of every column (P,), the constant first.
+    left_out: the names of those that are sums of columns before them at all possible points.
     groups: of every column (P,).
     centre, scale: of every column (P,).
     """
@@ -58,17 +59,27 @@ class Design:
     middle: Mapping[str, float]
     half: Mapping[str, float]
     terms: tuple[str, ...]
+    left_out: tuple[str, ...]
     groups: Integers
     centre: Floats
     scale: Floats
 
     @classmethod
-    def over(cls, factors: Sequence[Factor], interactions: Sequence[tuple[str, str]], points: Columns) -> Design:
-        """Returns the columns for the points of a design, (N,) values of every factor.
+    def over(
+        cls, factors: Sequence[Factor], interactions: Sequence[tuple[str, str]], points: Columns, possible: Columns | None = None
+    ) -> Design:
+        """Returns the columns for the points of a design.
+
+        Args:
+            factors: what the points change.
+            interactions: pairs of factors whose product counts.
+            points: the level of every factor at the points (N,).
+            possible: the same at all points that there can be. A column that is a sum of columns
+                before it at all of these is left out. Without it every column counts.
 
         Raises:
             UsageError: for an unknown factor or kind, a level that is no finite number, a factor
-                that never changes, or fewer points than columns that differ.
+                that never changes, or columns that the points do not tell apart.
         """
         known = [factor.name for factor in factors]
         for name in (one for pair in interactions for one in pair if one not in known):
@@ -79,27 +90,38 @@ class Design:
             values = _numbers(factor, points)
             middle[factor.name], half[factor.name] = (values.max() + values.min()) / 2, (values.max() - values.min()) / 2
             if not half[factor.name]:
-                raise UsageError(
-                    f"map: factor {factor.name} is {quoted(points[factor.name][0])} at all points, expected two values"
-                )
-        bare = cls(tuple(factors), tuple(interactions), count, middle, half, (), np.zeros(0, np.int64), np.zeros(0), np.ones(0))
-        terms, groups, columns = zip(*bare._raw(points), strict=True)
+                level = quoted(points[factor.name][0])
+                raise UsageError(f"map: factor {factor.name} is {level} at all points, expected two values")
+        bare = cls(
+            tuple(factors), tuple(interactions), count, middle, half, (), (), np.zeros(0, np.int64), np.zeros(0), np.ones(0)
+        )
+        found = bare._scaled(points, () if possible is None else bare._sums(possible))
+        rank, wanted = int(np.linalg.matrix_rank(found.matrix(points))), len(found.terms)
+        if rank < wanted:
+            told = f"map: {count} points tell {rank} of the model's {wanted} columns apart"
+            raise UsageError(f"{told}; expected more points, or fewer interactions")
+        return found
+
+    def _sums(self, possible: Columns) -> tuple[str, ...]:
+        """Returns the columns that are sums of columns before them at all possible points."""
+        names, _, columns = zip(*self._raw(possible), strict=True)
+        return tuple(name for name, keep in zip(names, _independent(np.stack(columns, axis=1)), strict=True) if not keep)
+
+    def _scaled(self, points: Columns, left_out: tuple[str, ...]) -> Design:
+        """Returns the columns but some, moved and scaled over points."""
+        kept = [one for one in self._raw(points) if one[0] not in left_out]
+        terms, groups, columns = zip(*kept, strict=True)
         values = np.stack(columns, axis=1)
         centre, scale = values.mean(axis=0), values.std(axis=0)
-        centre[0], scale[0] = 0, 1
-        found = replace(bare, terms=terms, groups=np.array(groups), centre=centre, scale=np.where(scale > 0, scale, 1))
-        rank = int(np.linalg.matrix_rank(found.matrix(points)))
-        if rank < len(terms):
-            raise UsageError(
-                f"map: {count} points tell {rank} of the model's {len(terms)} columns apart; expected more points, or fewer interactions"
-            )
-        return found
+        centre[0], scale = 0, np.where(scale > 0, scale, 1)
+        return replace(self, terms=terms, left_out=left_out, groups=np.array(groups), centre=centre, scale=scale)
 
     def matrix(self, levels: Columns) -> Floats:
         """Returns the columns at some levels, (L, P) from (L,) values of every factor. Raises
         UsageError for an unknown kind, or a level that is no finite number."""
         _length(self.factors, levels)
-        return np.asarray((np.stack([column for *_, column in self._raw(levels)], axis=1) - self.centre) / self.scale)
+        columns = [column for name, _, column in self._raw(levels) if name not in self.left_out]
+        return np.asarray((np.stack(columns, axis=1) - self.centre) / self.scale)
 
     def coordinates(self, levels: Columns) -> Floats:
         """Returns places whose distances are those of levels (L, C): the range of a numeric factor
@@ -165,6 +187,20 @@ def _kinds(factor: Factor, levels: Columns) -> Floats:
     for value in (one for one in levels[factor.name] if one not in factor.kinds):
         raise UsageError(f"map: factor {factor.name} is {quoted(value)}{nearest(str(value), factor.kinds)}")
     return np.eye(len(factor.kinds))[[factor.kinds.index(value) for value in levels[factor.name]]]
+
+
+def _independent(values: Floats) -> npt.NDArray[np.bool_]:
+    """Returns which columns (n, P) are no sums of columns before them."""
+    basis = np.zeros((len(values), 0))
+    kept = np.zeros(values.shape[1], np.bool_)
+    for k, column in enumerate(values.T):
+        rest = column - basis @ (basis.T @ column)
+        rest -= basis @ (basis.T @ rest)  # once more, for what rounding left
+        size = np.linalg.norm(rest)
+        if size > 1e-6 * np.linalg.norm(column):
+            kept[k] = True
+            basis = np.column_stack([basis, rest / size])
+    return kept
 
 
 def _contrasts(kinds: int) -> Floats:

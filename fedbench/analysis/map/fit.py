@@ -53,7 +53,13 @@ class Fit:
         return self.runs.algorithms
 
 
-def fit(columns: Columns, points: Columns, factors: Sequence[Factor], interactions: Sequence[tuple[str, str]] = ()) -> Fit:
+def fit(
+    columns: Columns,
+    points: Columns,
+    factors: Sequence[Factor],
+    interactions: Sequence[tuple[str, str]] = (),
+    possible: Columns | None = None,
+) -> Fit:
     """Returns the model that fits runs.
 
     Args:
@@ -61,13 +67,15 @@ def fit(columns: Columns, points: Columns, factors: Sequence[Factor], interactio
         points: the design: `point`, the name, and the level of every factor.
         factors: what the points change.
         interactions: pairs of factors whose product counts.
+        possible: the levels of all points that there can be, if columns are to be left out that no
+            such points tell apart.
 
     Raises:
         UsageError: for what `runs.read` and `Design.over` refuse, and for a point that is there
             twice.
         FedbenchError: if the variances do not settle.
     """
-    design, names = Design.over(factors, interactions, points), list(points["point"])
+    design, names = Design.over(factors, interactions, points, possible), list(points["point"])
     for name in (one for one, count in Counter(names).items() if count > 1):
         raise UsageError(f"map: the design has the point {quoted(name)} twice")
     runs = reading.read(columns, names)

@@ -105,7 +105,8 @@ def _check(columns: Columns, points: Sequence[str]) -> None:
     _check_rows(columns)
     if unknown := sorted(set(columns["point"]) - set(points)):
         raise UsageError(f"map: runs at the point {quoted(unknown[0])}, which the design does not have")
-    if left := [point for point in points if point not in set(columns["point"])]:
+    seen = set(columns["point"])
+    if left := [point for point in points if point not in seen]:
         raise UsageError(f"map: no run at the point {quoted(left[0])} of the design")
     if len(set(columns["algorithm"])) < 2:
         raise UsageError(f"map: expected two algorithms or more, got {some(set(columns['algorithm']))}")
@@ -115,16 +116,19 @@ def _check(columns: Columns, points: Sequence[str]) -> None:
 
 def _check_rows(columns: Columns) -> None:
     for cost, flag, *named in zip(*(columns[name] for name in ("cost", "is_censored", *WANTED[:3])), strict=True):
-        where = f"map: run of {quoted(named[0])} at {quoted(named[1])} with seed {quoted(named[2])}"
         if isinstance(cost, bool) or not isinstance(cost, (int, float, np.number)) or not 0 < cost < np.inf:
-            raise UsageError(f"{where} has cost {quoted(cost)}, expected a finite number above 0")
+            raise UsageError(f"{_where(*named)} has cost {quoted(cost)}, expected a finite number above 0")
         if not isinstance(flag, (bool, np.bool_)):
-            raise UsageError(f"{where} has is_censored {quoted(flag)}, expected true or false")
+            raise UsageError(f"{_where(*named)} has is_censored {quoted(flag)}, expected true or false")
     keys = [*WANTED[:3], *(["tuning"] if "tuning" in columns else [])]
     for run in _twice(zip(*(columns[name] for name in keys), strict=True)):
         raise UsageError(
             f"map: two runs have {', '.join(f'{name} {quoted(value)}' for name, value in zip(keys, run, strict=True))}"
         )
+
+
+def _where(algorithm: object, point: object, seed: object) -> str:
+    return f"map: run of {quoted(algorithm)} at {quoted(point)} with seed {quoted(seed)}"
 
 
 def _twice(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

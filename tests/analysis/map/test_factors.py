@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 from fedbench.analysis.map.factors import INTERACTION, LEVEL, MAIN, SQUARE, Design, Factor
 from fedbench.errors import UsageError
+from fedbench.suites.design.schema import load
 
 SKEW, WORK = Factor("skew", kinds=("iid", "some", "two")), Factor("at_work", is_log=True, has_square=True)
 POINTS: dict[str, list[Any]] = {
@@ -49,6 +52,29 @@ def test_distances() -> None:
     found = Design.over([SKEW, WORK], [], POINTS)
     places = found.coordinates({"skew": ["iid", "iid", "two", "two"], "at_work": [1, 100, 1, 10]})
     assert np.linalg.norm(places - places[0], axis=1) == pytest.approx([0, 2, 2, np.sqrt(5)])
+
+
+def test_the_columns_of_the_design_map_are_those_that_it_was_drawn_for() -> None:
+    """As many, without those that impossible points leave no room for, and inflated as much."""
+    drawn = load("map")
+    factors = [
+        Factor(name, () if one.numbers else tuple(map(str, one.values)), one.scale == "log", len(one.numbers or ()) > 2)
+        for name, one in drawn.factors.items()
+    ]
+    cells = itertools.product(*(one.values for one in drawn.factors.values()))
+    there = [cell for cell, is_possible in zip(cells, drawn.possible().ravel(), strict=True) if is_possible]
+    at, possible = (
+        dict(zip(drawn.factors, map(list, zip(*rows, strict=True)), strict=True)) for rows in (drawn.rows()["design"], there)
+    )
+    found = Design.over(factors, drawn.pairs(), at, possible)
+    assert drawn.drawn is not None
+    figures = drawn.drawn.figures
+    assert len(found.terms) == figures.effects
+    assert Counter(re.sub(r"[.]\d", "", name) for name in found.left_out) == figures.left_out
+    x = found.matrix(at)
+    assert np.linalg.inv(x.T @ x).diagonal().max() * len(x) == pytest.approx(figures.variance_inflation, abs=0.06)
+    with pytest.raises(UsageError, match=r"^map: 60 points tell 43 of the model's 46 columns apart; expected more points"):
+        Design.over(factors, drawn.pairs(), at)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ class Draws:
 
 def drawn(fit: Fit, *, seed: int = 0, replicates: int = REPLICATES, draws: int = DRAWS) -> Draws:
     """Returns draws of what was fitted: `draws` for each of the bootstrap's `replicates`. The same
-    seed gives the same bits."""
+    seed gives the same bits, with as many threads of the BLAS: with more, last digits differ."""
     rows = [_replicate(fit, np.random.Generator(np.random.Philox([seed, 1, number])), draws) for number in range(replicates)]
     coefficients, own, shared = zip(*rows, strict=True)
     return Draws(fit, seed, np.concatenate(coefficients), np.repeat(own, draws), np.repeat(shared, draws))

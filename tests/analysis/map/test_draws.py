@@ -11,7 +11,7 @@ from fedbench.analysis.map.fit import fit
 from tests.analysis.map.made_up import FACTORS, PAIRS, World, levels, points
 from tests.analysis.map.test_fit import one_world, without
 
-REPEATS = 200
+REPEATS = 120
 
 
 @pytest.mark.slow

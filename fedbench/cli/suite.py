@@ -205,7 +205,12 @@ def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], 
 
 
 def options_of(suite: Suite, file: Path | None) -> tuned.Tuned | None:
-    """Returns the options in a file of tuned options, or None without a file."""
+    """Returns the options in a file of tuned options, or None without a file. UsageError if the
+    suite compares nothing else."""
+    if file is None and suite.rows == "tuned":
+        raise UsageError(
+            f"suite {suite.name} compares tuned options only: add --tuned FILE; `fedbench tune {suite.name}` makes it"
+        )
     return None if file is None else tuned.read(file, suite)
 
 
@@ -223,7 +228,7 @@ def status(
     begins from the options of an anchor there are none until these are chosen.
     """
     found, where = opened(suite, store)
-    frozen = options_of(found, options)
+    frozen = None if options is None else options_of(found, options)
     suite_race.check_asked(found, algorithms)
     some, selectors = chosen(found, points, algorithms)
     rows, searches = [], _searches(found, where)

@@ -78,7 +78,7 @@ def _how_far(race: Race, field: looks.Field, found: Decisions) -> str:
 
 def say_price(race: Race, cells: Sequence[Cell]) -> None:
     """Prints what the race costs at most, and if every look drops half of the rows."""
-    rows = sum(cell.compared // cell.runs for cell in cells if not cell.refused)
+    rows = sum(cell.rows for cell in cells if not cell.refused)
     most, half = rows * race.looks[-1].seeds, rows * halved(race)
     say(f"{most:,} runs are what the race needs at most, if no row is dropped; {half:,.0f} if every look drops half of the rows")
 

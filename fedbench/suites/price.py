@@ -63,6 +63,7 @@ class Cell:
     rungs: the runs in which options are tried, by rung; none in a suite that does not tune.
     elsewhere: whether it begins from the options of an anchor.
     draws: how often options are tried, if it is among the leaders there.
+    rows: how many rows of it are compared: with default options, with tuned ones, or both.
     """
 
     point: str
@@ -76,6 +77,7 @@ class Cell:
     rungs: tuple[Tried, ...] = ()
     elsewhere: bool = False
     draws: int = 1
+    rows: int = 1
 
     @property
     def tried(self) -> int:
@@ -98,7 +100,7 @@ class Cell:
     def compared(self) -> int:
         """Returns the number of runs that are compared. A row with tuned options costs as much as
         one with default options."""
-        return self.runs * (2 if self.rungs else 1)
+        return self.runs * self.rows
 
 
 def priced(
@@ -139,6 +141,7 @@ def priced(
                 runs=suite.seeds.count,
                 rungs=() if space is None else tried(suite, space, point, selector),
                 elsewhere=suite.anchors is not None and point.name not in suite.anchors.points,
+                rows=2 if space is not None and suite.rows == "all" else 1,
                 draws=draws.count if draws and point.name in draws.points and not spec.algorithm.reference else 1,
             )
 

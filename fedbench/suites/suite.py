@@ -56,7 +56,8 @@ class Suite(Part):
     not tuned. `design` names a design, whose rows are the points (`fedbench.suites.design`); the
     suite's file then has none. `evaluation` replaces that of the scenarios in all runs that are
     compared; options are tuned with the scenarios' own. With a `race`, rows that cannot be the best
-    any more get no further seeds."""
+    any more get no further seeds. `rows` says whether rows with default options are compared as
+    well, or only those with tuned ones."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: Name
@@ -70,6 +71,7 @@ class Suite(Part):
     evaluation: EvaluationPart | None = None
     tuning: Tuning | None = None
     race: Race | None = None
+    rows: Literal["all", "tuned"] = "all"
     _read: dict[tuple[str, ...], Scenario] = PrivateAttr(default_factory=dict)  # scenarios that were read from their files
 
     def _check(self) -> None:
@@ -82,6 +84,8 @@ class Suite(Part):
             raise ValueError(f"race.looks: the last look has all {self.seeds.count} seeds of the suite, got {last}")
         if self.tuning is not None:
             self.tuning_seeds(draw=0)
+        elif self.rows == "tuned":
+            raise ValueError("rows: tuned rows need a part `tuning`")
         if self.anchors is not None:
             anchors.check(self.anchors, self.places)
 
@@ -184,6 +188,7 @@ class Suite(Part):
             "seeds": list(self.seeds.numbers),
             "tuning": None if self.tuning is None else self.tuning.hashed(),
             **({} if self.race is None else {"race": self.race.model_dump(mode="json")}),
+            **({} if self.rows == "all" else {"rows": self.rows}),
         }
 
     def content_hash(self) -> str:

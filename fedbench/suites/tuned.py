@@ -142,10 +142,11 @@ def rows(
 ) -> Iterator[tuple[str, str, list[RunSpec]]]:
     """Yields the names of point and row, and the runs, of everything that a suite compares. A row
     is called `fedbuff` with default options, and `fedbuff (tuned)` with frozen ones if there are
-    some."""
+    some. A suite may have the latter only."""
     for point in points:
         for selector in selectors:
-            yield point.name, selector, suite.runs(point, selector)
+            if suite.rows == "all":
+                yield point.name, selector, suite.runs(point, selector)
             choice = None if frozen is None else frozen.points.get(point.name, {}).get(selector)
             if choice is not None:
                 yield point.name, f"{selector}{TUNED}", suite.runs(point, selector, choice.options)

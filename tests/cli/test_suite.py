@@ -13,7 +13,10 @@ from typer.testing import CliRunner
 
 from fedbench.cli.main import app
 from fedbench.results.store import Store
-from fedbench.suites.suite import LIBRARY
+from fedbench.suites import space as spaces
+from fedbench.suites import tuned
+from fedbench.suites.suite import LIBRARY, load
+from fedbench.suites.tuning import Choice, Score, tuning_of
 
 SMOKE = yaml.safe_load((LIBRARY / "smoke.yaml").read_text())
 
@@ -82,6 +85,23 @@ def test_a_suite_from_plan_to_sentence(small: Path, monkeypatch: pytest.MonkeyPa
         app, ["compare", "fedavg", "fedbufff (tuned)", "-r", "results/small", "--suite", suite, "--tuned-in", "tuned"]
     )
     assert "has no row 'fedbufff (tuned)'; did you mean 'fedbuff'?" in str(refused.exception)
+
+
+def test_a_suite_of_tuned_rows_only_costs_half(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    content = json.loads((small / "small.yaml").read_text()) | {"rows": "tuned"}
+    Path("small.yaml").write_text(json.dumps(content))
+    assert "\n6 runs to compare" in said("suite", "plan", "small.yaml", "--untimed")
+    assert "0 of 0" in said("suite", "status", "small.yaml")
+    refused = CliRunner().invoke(app, ["suite", "run", "small.yaml"]).exception
+    assert "suite small compares tuned options only: add --tuned FILE; `fedbench tune small` makes it" in str(refused)
+    assert load("small.yaml").content_hash() != load(small / "small.yaml").content_hash()
+    suite, choice = load("small.yaml"), Choice(1, {"local_lr": 0.2}, Score(0, 1.0, 0.5, 0), 2, 0, {}, "0" * 32)
+    frozen = tuned.content(suite, spaces.load(tuning_of(suite).space), {("calm", "fedavg"): choice})
+    assert [row for _, row, _ in tuned.rows(suite, frozen, suite.points, suite.selectors())] == ["fedavg (tuned)"]
+    del content["tuning"]
+    Path("small.yaml").write_text(json.dumps(content))
+    assert "rows: tuned rows need a part `tuning`" in str(CliRunner().invoke(app, ["suite", "plan", "small.yaml"]).exception)
 
 
 def test_from_records_to_findings(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

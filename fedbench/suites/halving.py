@@ -57,7 +57,7 @@ from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuning import Choice, Outcome, Score, Search, Trial, choice, scramble, tuning_of
 from fedbench.suites.tuning_parts import Halving, Rung
 
-DEFAULT = 0  # the number of the trial with the default options
+DEFAULT = 0  # the number of the trial with the default options, elsewhere with the anchor's
 NOISE = 0.1  # the probability that the default options give way to none that is better
 STEEPER = 1.25  # by how much rates are multiplied
 DEARER = 1.5  # how many times as much a trial with such rates may cost
@@ -79,8 +79,8 @@ def halving(suite: Suite, space: Space, point: Point, selector: str, draw: int) 
 
 def elsewhere(suite: Suite, space: Space, point: Point, selector: str, anchor: Choice, near: Near) -> Search:
     """Returns the search at a point that is no anchor. Some options are drawn again, the others are
-    those that were chosen at the nearest anchor. In the last rung are also the default options, and
-    the anchor's as they are. All else is the rule above."""
+    those that were chosen at the nearest anchor. The anchor's options as they are take the place of
+    the default ones, which had their chance there. All else is the rule above."""
     part = tuning_of(suite)
     assert isinstance(part, Halving)
     assert part.anchors is not None
@@ -89,7 +89,7 @@ def elsewhere(suite: Suite, space: Space, point: Point, selector: str, anchor: C
     found = [] if again is None else again.trials(name, rungs[0].trials, scramble(suite, space, point, selector, 0))[1:]
     drawn = [one for options in found if _takes(suite, point, selector, one := {**anchor.options, **options})]
     seeds = itertools.islice(suite.tuning_seeds(0), sum(rung.seeds for rung in part.rungs), None)
-    chosen = yield from _halved(_Trials(suite, space, point, selector, 0, [{}, *drawn], [anchor.options]), rungs, seeds)
+    chosen = yield from _halved(_Trials(suite, space, point, selector, 0, [anchor.options, *drawn], []), rungs, seeds)
     return replace(chosen, anchor=near)
 
 

@@ -43,7 +43,7 @@ def tried(suite: Suite, space: Space, point: Point, selector: str) -> tuple[Trie
         return (Tried((part.trials + 1) * part.seeds.count, 1.0),)
     rungs, more, draws = part.rungs_at(point.name), len(suite.published(selector)), True
     if part.anchors is not None and point.name not in part.anchors.points:
-        more, draws = 1, space.only(name, part.anchors.elsewhere.options) is not None
+        more, draws = 0, space.only(name, part.anchors.elsewhere.options) is not None
     *_, last = counts = [rung.trials * draws + (1 + more if rung is rungs[-1] else 0) for rung in rungs]
     rates = len(space.rates(name))
     steeper = rates + (rates > 1)

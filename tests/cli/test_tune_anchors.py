@@ -80,7 +80,7 @@ def test_from_the_price_to_the_choices() -> None:
         "to find options at anchors: 16 x 40% of the time, 36 x 100% of the time, and at most 72 x 100% of the time with" in plan
     )
     assert (
-        "elsewhere, from those of the nearest anchor: 30 x 100% of the time, and at most 72 x 100% of the time with larger"
+        "elsewhere, from those of the nearest anchor: 24 x 100% of the time, and at most 54 x 100% of the time with larger"
         in plan
     )
     assert "at most 31 in draws after the first, for the best 1 at each point" in plan

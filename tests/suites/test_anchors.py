@@ -125,14 +125,14 @@ def found_in(own: Suite, find: Callable[[RunSpec], Outcome | None], selector: st
 
 
 def test_what_is_tried_elsewhere() -> None:
-    """The default options, the anchor's, and the anchor's with eight rates that are drawn."""
+    """The anchor's options, and the same with eight rates that are drawn."""
     here, at_anchor = found_in(three(), finding(HILLS[15]))
     assert at_anchor.choice is not None
     lent = at_anchor.choice.options
     first = [trial for trial, _ in here.ended if trial.rung == 0]
-    assert [trial.options for trial in first if trial.number in (0, 9)] == [{}, lent]
-    drawn = [trial.options for trial in first if 0 < trial.number < 9]
-    assert len(first) == 10
+    assert [trial.options for trial in first if trial.number == 0] == [lent]
+    drawn = [trial.options for trial in first if trial.number > 0]
+    assert len(first) == 9
     assert len({one["local_lr"] for one in drawn} - {lent["local_lr"]}) == 8
     assert all({**one, "local_lr": lent["local_lr"]} == lent for one in drawn)
     assert all(len(trial.specs) == 3 and trial.specs[0].scenario.budget.seconds == 100 for trial in first)
@@ -159,13 +159,13 @@ def test_the_rate_is_tuned_again() -> None:
     assert (at_anchor.choice.anchor, at_anchor.choice.words) == (None, "tuned")
 
 
-def test_the_default_options_stay_where_the_anchors_are_no_better() -> None:
+def test_the_anchors_options_stay_where_none_are_better() -> None:
     flat = replace(HILLS[15], bowl=(0.0, 0.0))
     here, at_anchor = found_in(three(), finding(flat))
     assert at_anchor.choice is not None
     assert at_anchor.choice.options
     assert here.choice is not None
-    assert (here.choice.trial, here.choice.options, here.choice.anchor) == (0, {}, Near("slow", 0.25))
+    assert (here.choice.trial, here.choice.options, here.choice.anchor) == (0, at_anchor.choice.options, Near("slow", 0.25))
 
 
 def test_what_wins_elsewhere_is_stable_too() -> None:
@@ -177,15 +177,15 @@ def test_what_wins_elsewhere_is_stable_too() -> None:
     assert steeper == [{**here.choice.options, key: rates[key]} for key in rates] + [{**here.choice.options, **rates}]
     behind = replace(HILLS[15], cliff=0.0)
     assert (found := found_in(three(), finding(behind))[0].choice)
-    assert found.trial == 0, "everything but the default options diverges, as do they"
+    assert found.trial == 0, "everything diverges, the anchor's options too"
 
 
 def test_an_algorithm_without_the_option_draws_its_first_rate() -> None:
     asysg = Landscape("asysg", best=(0.9, 0.2), bowl=(12.0, 12.0))
     here, at_anchor = found_in(three("asysg"), asysg.outcome, "asysg")
     assert at_anchor.choice is not None
-    assert len({trial.options.get("server_lr") for trial, _ in here.ended if trial.rung == 0}) == 8 + 2
-    assert {trial.options["cohort_size"] for trial, _ in here.ended if trial.rung == 0 and trial.number} == {
+    assert len({trial.options.get("server_lr") for trial, _ in here.ended if trial.rung == 0}) == 8 + 1
+    assert {trial.options["cohort_size"] for trial, _ in here.ended if trial.rung == 0} == {
         at_anchor.choice.options["cohort_size"]
     }
     only = three("asysg", part={**PART, "elsewhere": {"options": ["cohort_size"]}})
@@ -222,7 +222,7 @@ def test_elsewhere_waits_for_its_anchor_alone() -> None:
         steps += 1
     assert steps >= 2
     assert not searches.waiting([(between, "fedavg")])
-    assert len(searches.progress(between, "fedavg").wanted) == 10 * 3, "though the other anchor has no choice"
+    assert len(searches.progress(between, "fedavg").wanted) == 9 * 3, "though the other anchor has no choice"
 
 
 def test_files_keep_anchors(tmp_path: Path) -> None:
@@ -290,9 +290,9 @@ def test_anchors_are_part_of_the_design_and_draws_are_not() -> None:
 
 def test_the_price_elsewhere_is_an_upper_bound() -> None:
     own = three()
-    assert [one.runs for one in tried(own, SPACE, own.point("between"), "fedavg")] == [(8 + 2) * 3, 9 * 3 * 3]
+    assert [one.runs for one in tried(own, SPACE, own.point("between"), "fedavg")] == [(8 + 1) * 3, 8 * 3 * 3]
     here, _ = found_in(own, finding(HILLS[15]))
-    assert len(here.asked) <= 30 + 81
+    assert len(here.asked) <= 27 + 72
     assert [one.runs for one in tried(own, SPACE, own.point("slow"), "fedavg")] == [8, (2 + 1) * 3, 2 * 3 * 3]
 
 

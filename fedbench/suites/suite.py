@@ -54,10 +54,10 @@ class Suite(Part):
     """Scenarios x algorithms x seeds. `options` are set for every algorithm that has them. They
     belong to the system that the suite describes, such as how many clients work at a time. They are
     not tuned. `design` names a design, whose rows are the points (`fedbench.suites.design`); the
-    suite's file then has none. `evaluation` replaces that of the scenarios in all runs that are
-    compared; options are tuned with the scenarios' own. With a `race`, rows that cannot be the best
-    any more get no further seeds. `rows` says whether rows with default options are compared as
-    well, or only those with tuned ones."""
+    suite's file may then name some of them as `points`. `evaluation` replaces that of the scenarios
+    in all runs that are compared; options are tuned with the scenarios' own. With a `race`, rows
+    that cannot be the best any more get no further seeds. `rows` says whether rows with default
+    options are compared as well, or only those with tuned ones."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: Name
@@ -215,16 +215,22 @@ def names() -> list[str]:
 
 
 def _with_points(content: Mapping[str, object], file: Path) -> Mapping[str, object]:
-    """Returns the content of a suite's file with the points of its design, if it names one. They
-    are points of the suite's scenario."""
-    name, scenario = content.get("design"), content.get("scenario")
+    """Returns the content of a suite's file with the points of its design, if it names one: all of
+    them, or those whose names it gives. They are points of the suite's scenario."""
+    name, scenario, some = content.get("design"), content.get("scenario"), content.get("points")
     if not isinstance(name, str):
         return content
-    if "points" in content:
-        raise UsageError(f"suite {file}: the points are those of design {name}; give design or points, got both")
     if not isinstance(scenario, str):
         raise UsageError(f"suite {file}: a design needs the suite's scenario, whose keys it sets, got none")
-    return {**content, "points": points(designs.load(name, [file.parent]), scenarios.load(scenario))}
+    found = {str(point["name"]): point for point in points(designs.load(name, [file.parent]), scenarios.load(scenario))}
+    if some is None:
+        return {**content, "points": list(found.values())}
+    if not isinstance(some, list) or not some:
+        raise UsageError(f"suite {file}: points: expected names of points of design {name}, got {some!r:.80}")
+    for i, one in enumerate(some):
+        if not isinstance(one, str) or one not in found:
+            raise UsageError(f"suite {file}: points.{i}: design {name} has no point {one!r:.80}{nearest(str(one), found)}")
+    return {**content, "points": [found[one] for one in some]}
 
 
 def load(suite: str | Path | Suite) -> Suite:

@@ -75,11 +75,18 @@ def test_words_and_kinds_change_no_hash(tmp_path: Path) -> None:
     assert Suite.model_validate({**content, "design": None}).content_hash() == suite.content_hash()
 
 
+def test_a_suite_may_have_some_of_the_points(tmp_path: Path) -> None:
+    every, some = load(designed(tmp_path)), load(designed(tmp_path, points=["clients-01", "design-02"]))
+    assert some.points == (every.point("clients-01"), every.point("design-02"))
+
+
 @pytest.mark.parametrize(
     ("changes", "suite", "message"),
     [
         ({"drawn": None}, {}, "design mine: it has no points yet; `fedbench suite design FILE --seed SEED` draws them"),
-        ({}, {"points": [{"name": "calm"}]}, "the points are those of design mine-design.yaml; give design or points, got both"),
+        ({}, {"points": ["design-01", {"name": "calm"}]}, "points.1: design mine-design.yaml has no point {'name': 'calm'}"),
+        ({}, {"points": ["desing-02"]}, "points.0: design mine-design.yaml has no point 'desing-02'; did you mean 'design-02'?"),
+        ({}, {"points": []}, "points: expected names of points of design mine-design.yaml, got []"),
         ({}, {"scenario": None}, "a design needs the suite's scenario"),
         ({}, {"design": "missing.yaml"}, "design missing.yaml: cannot be read"),
         (

@@ -80,7 +80,8 @@ def halving(suite: Suite, space: Space, point: Point, selector: str, draw: int) 
 def elsewhere(suite: Suite, space: Space, point: Point, selector: str, anchor: Choice, near: Near) -> Search:
     """Returns the search at a point that is no anchor. Some options are drawn again, the others are
     those that were chosen at the nearest anchor. The anchor's options as they are take the place of
-    the default ones, which had their chance there. All else is the rule above."""
+    the default ones, which had their chance there. They are in every rung, and stay without more
+    ado if they are the best of one before the last. All else is the rule above."""
     part = tuning_of(suite)
     assert isinstance(part, Halving)
     assert part.anchors is not None
@@ -89,14 +90,15 @@ def elsewhere(suite: Suite, space: Space, point: Point, selector: str, anchor: C
     found = [] if again is None else again.trials(name, rungs[0].trials, scramble(suite, space, point, selector, 0))[1:]
     drawn = [one for options in found if _takes(suite, point, selector, one := {**anchor.options, **options})]
     seeds = itertools.islice(suite.tuning_seeds(0), sum(rung.seeds for rung in part.rungs), None)
-    chosen = yield from _halved(_Trials(suite, space, point, selector, 0, [anchor.options, *drawn], []), rungs, seeds)
+    chosen = yield from _halved(_Trials(suite, space, point, selector, 0, [anchor.options, *drawn], [], lent=True), rungs, seeds)
     return replace(chosen, anchor=near)
 
 
 @dataclass(frozen=True)
 class _Trials:
     """The trials of an algorithm at a point. `drawn` has options by number of the trial, the
-    default ones first; `others` has those that are in the last rung as the default ones are."""
+    default ones first; `others` has those that are in the last rung as the default ones are. If the
+    first are `lent` by an anchor, they are in every rung."""
 
     suite: Suite
     space: Space
@@ -105,6 +107,7 @@ class _Trials:
     draw: int
     drawn: Sequence[Mapping[str, Any]]
     others: Sequence[Mapping[str, Any]]
+    lent: bool = False
 
     def trial(self, number: int, options: Mapping[str, Any], i: int, rung: Rung, seeds: Iterable[int]) -> Trial:
         """Returns a trial in the rung of number `i`."""
@@ -135,12 +138,15 @@ def _halved(made: _Trials, rungs: Sequence[Rung], seeds: Iterator[int]) -> Searc
     for i, rung in enumerate(rungs):
         is_last = i == len(rungs) - 1
         own = list(itertools.islice(seeds, rung.seeds))
-        asked = alive[: rung.trials] + (incumbents if is_last else [])
+        asked = alive[: rung.trials] + (incumbents if is_last or made.lent else [])
         found = yield [made.trial(number, options[number], i, rung, own) for number in asked]
         everything += itertools.chain(*found)
         runs = dict(zip(asked, found, strict=True))
-        alive = ranked(runs, is_last=is_last)
-    best, scores = DEFAULT, {number: Score.of(runs[number]) for number in asked}
+        order, scores = ranked(runs, is_last=is_last), {number: Score.of(runs[number]) for number in asked}
+        if not is_last and order[:1] == [DEFAULT]:
+            return choice(DEFAULT, options[DEFAULT], scores, everything, trials=len(options))
+        alive = [number for number in order if is_last or number not in incumbents]
+    best = DEFAULT
     for number in challengers(runs, alive, suite.scenario_at(point, validation=True).evaluation):
         steeper = dict(enumerate(_steeper(suite, made.space, point, made.selector, options[number]), max(options) + 1))
         options |= steeper

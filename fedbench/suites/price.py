@@ -41,10 +41,10 @@ def tried(suite: Suite, space: Space, point: Point, selector: str) -> tuple[Trie
     part, name = tuning_of(suite), suite.algorithm(selector).name
     if not isinstance(part, Halving):
         return (Tried((part.trials + 1) * part.seeds.count, 1.0),)
-    rungs, more, draws = part.rungs_at(point.name), len(suite.published(selector)), True
+    rungs, more, draws, lent = part.rungs_at(point.name), len(suite.published(selector)), True, False
     if part.anchors is not None and point.name not in part.anchors.points:
-        more, draws = 0, space.only(name, part.anchors.elsewhere.options) is not None
-    *_, last = counts = [rung.trials * draws + (1 + more if rung is rungs[-1] else 0) for rung in rungs]
+        more, draws, lent = 0, space.only(name, part.anchors.elsewhere.options) is not None, True
+    *_, last = counts = [rung.trials * draws + (1 + more if lent or rung is rungs[-1] else 0) for rung in rungs]
     rates = len(space.rates(name))
     steeper = rates + (rates > 1)
     found = [Tried(count * rung.seeds, rung.budget_share) for count, rung in zip(counts, rungs, strict=True)]

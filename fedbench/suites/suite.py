@@ -121,12 +121,14 @@ class Suite(Part):
         examples that are held out for tuning. In a `rung` it has that share of the time, and a run
         stops as soon as its last target is held; the times of evaluation are the same."""
         if validation and self.tuning is not None:
-            held_out = f"validation.share={self.tuning.validation_share}"
+            changes = [f"validation.share={self.tuning.validation_share}"]
+            if isinstance(self.tuning, Halving) and self.tuning.evaluation_ratio is not None:
+                changes.append(f"evaluation.ratio={self.tuning.evaluation_ratio}")
             if rung is None:
-                return self._scenario(point, held_out)
-            seconds = round(rung.budget_share * self._scenario(point, held_out).budget.seconds, 9)
+                return self._scenario(point, *changes)
+            seconds = round(rung.budget_share * self._scenario(point, *changes).budget.seconds, 9)
             stop = {"seconds": seconds, "stop_at_target": True, "hold_points": 1, "hold": "window"}
-            return self._scenario(point, held_out, *(f"budget.{key}={json.dumps(value)}" for key, value in stop.items()))
+            return self._scenario(point, *changes, *(f"budget.{key}={json.dumps(value)}" for key, value in stop.items()))
         if self.evaluation is not None:
             return self._scenario(point, f"evaluation={json.dumps(self.evaluation.model_dump(mode='json'))}")
         return self._scenario(point)

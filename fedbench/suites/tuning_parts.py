@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
@@ -128,7 +128,8 @@ class Halving(Part):
     draws its trials from the search space `space`. Every later rung takes the best of the one
     before. Seeds are counted from `first_seed` on, each rung has its own, and another draw has
     those that follow. `published` are selectors with options that papers report, which are in the
-    last rung."""
+    last rung. In scenarios with evaluation at times that grow, `evaluation_ratio` is the one by
+    which they grow while options are tuned; None for the scenario's."""
 
     method: Literal["halving"]
     space: Name
@@ -140,6 +141,7 @@ class Halving(Part):
     first_seed: FirstSeed
     published: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
     validation_share: Share = 0.1
+    evaluation_ratio: Annotated[Float, Field(ge=1.001, le=10)] | None = None
     anchors: Anchors | None = None
 
     def _check(self) -> None:
@@ -158,9 +160,10 @@ class Halving(Part):
         return range(self.first_seed + draw * count, self.first_seed + (draw + 1) * count)
 
     def hashed(self) -> dict[str, object]:
-        """Returns what changes the options of a row. `anchors` came later, so none are left
-        out."""
-        return self.model_dump(mode="json", exclude={"anchors": {"draws"}} if self.anchors else {"anchors"})
+        """Returns what changes the options of a row. `anchors` and `evaluation_ratio` came later,
+        so they are left out if there are none."""
+        draws: dict[str, Any] = {"anchors": {"draws"} if self.anchors else True}
+        return self.model_dump(mode="json", exclude=draws | ({} if self.evaluation_ratio else {"evaluation_ratio": True}))
 
 
 def _method(value: object) -> str:

@@ -168,6 +168,40 @@ def test_the_anchors_options_stay_where_none_are_better() -> None:
     assert (here.choice.trial, here.choice.options, here.choice.anchor) == (0, at_anchor.choice.options, Near("slow", 0.25))
 
 
+TWO_RUNGS = {**PART, "elsewhere": {"options": ["local_lr"], "rungs": [*RUNGS[:1], {"trials": 1, "seeds": 3, "budget_share": 1}]}}
+
+
+def test_the_search_elsewhere_ends_where_the_anchors_options_lead() -> None:
+    """They are in the first rung. Where another rate leads there, both are in the last one."""
+    own = three(part=TWO_RUNGS)
+    here, at_anchor = found_in(own, finding(replace(HILLS[15], bowl=(0.0, 0.0), own=0.0)))
+    assert at_anchor.choice is not None
+    assert here.choice is not None
+    assert (here.choice.trial, here.choice.options, here.choice.trials) == (0, at_anchor.choice.options, 9)
+    assert [(trial.number, len(trial.specs)) for trial, _ in here.ended] == [*((n, 1) for n in range(1, 9)), (0, 1)]
+    moved, _ = found_in(own, finding(replace(HILLS[15], best=(0.25, 0.3), bowl=(25.0, 8.0), own=0.02)))
+    last = [trial for trial, _ in moved.ended if trial.rung == 1]
+    assert [len(trial.specs) for trial in last] == [3, 3]
+    assert [trial.number for trial in last][1] == 0 < last[0].number
+    assert [one.runs for one in tried(own, SPACE, own.point("between"), "fedavg")] == [8 + 1, (1 + 1) * 3, 1 * 3 * 3]
+
+
+def test_evaluation_may_be_coarser_while_options_are_tuned() -> None:
+    content = json.loads(three(evaluation_ratio=1.1).model_dump_json(by_alias=True))
+    grid = {"kind": "log", "first_seconds": 1.0, "ratio": 1.05}
+    own = Suite.model_validate(
+        {**content, "points": [{**one, "set": {**one["set"], "evaluation": grid}} for one in content["points"]]}
+    )
+    point = own.points[0]
+    tuned_at = [own.scenario_at(point, validation=True), own.scenario_at(point, validation=True, rung=own.tuning.rungs[0])]
+    assert [one.evaluation.model_dump() for one in (own.scenario_at(point), *tuned_at)] == [grid, *[{**grid, "ratio": 1.1}] * 2]
+    assert (
+        own.design_hash()
+        != own.model_copy(update={"tuning": own.tuning.model_copy(update={"evaluation_ratio": None})}).design_hash()
+    )
+    assert "evaluation_ratio" not in three().tuning.hashed()
+
+
 def test_what_wins_elsewhere_is_stable_too() -> None:
     """Each rate of the winner, and both, a quarter larger."""
     here, _ = found_in(three(), finding(replace(HILLS[15], own=0.02)))

@@ -73,15 +73,20 @@ class Draws:
     def at(self, levels: Columns) -> Floats:
         """Returns the expected log costs of all algorithms, tuned once, at points with these levels
         (B, L, K)."""
-        x = self.design.matrix(levels)
-        generator = np.random.Generator(np.random.Philox([self.seed, 2]))
-        found = np.einsum("bkp,lp->blk", self.coefficients, x, optimize=True)
-        found += self.shared[:, None, None] * generator.standard_normal((*found.shape[:2], 1))
-        return np.asarray(found + self.own[:, None, None] * generator.standard_normal(found.shape))
+        return expected(self.coefficients, self.own, self.shared, self.seed, self.design.matrix(levels))
 
     def costs(self, levels: Columns) -> Band:
         """Returns the expected log costs of all algorithms at points with these levels (L, K)."""
         return band(self.at(levels), self.design.matrix(levels) @ self.fit.found.coefficients.T)
+
+
+def expected(coefficients: Floats, own: Floats, shared: Floats, seed: int, x: Floats) -> Floats:
+    """Returns the expected log costs of all algorithms where the model has the columns x (L, P), as
+    (B, L, K). The other arguments are those of `Draws`."""
+    generator = np.random.Generator(np.random.Philox([seed, 2]))
+    found = np.einsum("bkp,lp->blk", coefficients, x, optimize=True)
+    found += shared[:, None, None] * generator.standard_normal((*found.shape[:2], 1))
+    return np.asarray(found + own[:, None, None] * generator.standard_normal(found.shape))
 
 
 def drawn(fit: Fit, *, seed: int = 0, replicates: int = REPLICATES, draws: int = DRAWS) -> Draws:

@@ -1,0 +1,104 @@
+"""What is kept of a fitted map: its costs at any place, and those that were measured at its points.
+
+Draws are thinned to MOST_DRAWS, and of their coefficients half-precision numbers say how they
+depart from the mean over draws. A departure is rounded by a thousandth of itself, much less than
+what is left to chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.analysis.map import between
+from fedbench.analysis.map.between import Numbers
+from fedbench.analysis.map.draws import Draws, expected
+from fedbench.analysis.map.factors import Columns, Design, Floats
+from fedbench.analysis.map.prediction import Verdict, measured
+from fedbench.analysis.map.runs import Flags
+
+MOST_DRAWS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What is known of costs on one axis: draws at any place, and what was measured at the points.
+
+    points: the name of every point, as `point`, and the level of every factor (N,).
+    verdict: whether held-out points were predicted. If not, points are all there is.
+    centre: the mean coefficients over draws (K, P).
+    around: how those of every draw depart from it (B, K, P), float16.
+    own, shared: as in `Draws` (B,).
+    log: measured log costs (N, K), NaN where an algorithm has no runs.
+    error: their standard deviations (N, K), of seeds and of the luck of one tuning.
+    is_bound: where a run was censored, so that the cost is a lower bound (N, K).
+    """
+
+    design: Design
+    algorithms: tuple[str, ...]
+    points: Columns
+    seed: int
+    verdict: Verdict
+    centre: Floats
+    around: npt.NDArray[np.float16]
+    own: Floats
+    shared: Floats
+    log: Floats
+    error: Floats
+    is_bound: Flags
+
+    @classmethod
+    def of(cls, draws: Draws, points: Columns, verdict: Verdict) -> Costs:
+        """Returns what is kept of draws. `points` are those to which the model was fitted, as `fit`
+        has them, and `verdict` is that of `prediction.judged`."""
+        kept = np.unique(np.linspace(0, len(draws.own) - 1, MOST_DRAWS).astype(np.int64))
+        centre, found, runs = draws.coefficients.mean(axis=0), measured(draws.fit.runs), draws.fit.runs
+        seeds = np.einsum("nus,nuk->nk", runs.is_there.astype(np.float64), runs.of_algorithm)
+        given = draws.fit.variances
+        luck = given.tuning if len(draws.fit.found.luck) else 0.0
+        return cls(
+            draws.design,
+            draws.algorithms,
+            {name: list(points[name]) for name in ("point", *(one.name for one in draws.design.factors))},
+            draws.seed,
+            verdict,
+            centre,
+            (draws.coefficients[kept] - centre).astype(np.float16),
+            draws.own[kept],
+            draws.shared[kept],
+            found.log,
+            np.sqrt(given.noise / np.maximum(seeds, 1) + luck),
+            found.is_bound,
+        )
+
+    @cached_property
+    def coefficients(self) -> Floats:
+        """Returns those of every draw (B, K, P)."""
+        return self.centre + self.around.astype(np.float64)
+
+    def at(self, place: Mapping[str, float], numbers: Numbers) -> Floats:
+        """Returns draws of the expected log costs of all algorithms, tuned once, at a place (B, K).
+        A factor of kinds has there one of the `numbers` of its kinds, or one between them."""
+        x = between.at(self.design.matrix, self.design.factors, place, numbers)
+        return expected(self.coefficients, self.own, self.shared, self.seed, x)[:, 0]
+
+    def nearest(self, place: Mapping[str, float], numbers: Numbers) -> int:
+        """Returns the number of the nearest point of the design, the first of those that are
+        equally near."""
+        return int(self.distances(place, numbers).argmin())
+
+    def distances(self, place: Mapping[str, float], numbers: Numbers) -> Floats:
+        """Returns how far away the points are (N,): 2 is the range of a factor."""
+        here = between.at(self.design.coordinates, self.design.factors, place, numbers)
+        return np.asarray(np.round(np.sqrt(np.square(self.design.coordinates(self.points) - here).sum(axis=1)), 9))
+
+    def measured_at(self, point: int) -> Floats:
+        """Returns draws of what may have been measured at a point (B, K), by seeds and luck alone;
+        NaN for an algorithm without runs there, or with one that was censored."""
+        normal = np.random.Generator(np.random.Philox([self.seed, 3])).standard_normal((len(self.own), len(self.algorithms)))
+        found = self.log[point] + self.error[point] * normal
+        return np.where(self.is_bound[point], np.nan, found)

@@ -1,0 +1,65 @@
+"""A small map of made-up runs, as a file that advice can be asked from. The first of the algorithms
+are real ones, so that they can be run.
+
+Usage: python -m tests.analysis.map.made_up_map FILE
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedbench.analysis.map.draws import drawn
+from fedbench.analysis.map.factors import Design
+from fedbench.analysis.map.fit import fit
+from fedbench.analysis.map.kept import Costs
+from fedbench.analysis.map.prediction import Verdict
+from fedbench.analysis.map.saved import Saved, saved, write
+from fedbench.scenarios.load import load
+from tests.analysis.map.made_up import FACTORS, PAIRS, World, points
+
+NAMES = ("fedavg", "fedbuff", "fedasync", "fednova", "fedecho", "ringmaster")
+GOOD = Verdict(0.12, 0.3, 0.2, (2, 3, 2), (True, True, True))
+BAD = replace(GOOD, error=0.4)
+NUMBERS = {"skew": {"iid": 0.05, "dirichlet": 0.5, "two_class": 0.8}}
+
+
+@functools.cache
+def costs(seed: int, verdict: Verdict = GOOD) -> Costs:
+    """Costs that were fitted to made-up runs at 24 points."""
+    generator = np.random.Generator(np.random.Philox([31, seed]))
+    at = points(generator, 24)
+    truth = World(departure=(0.4, 0.3, 0.1, 0.2)).truth(generator, Design.over(FACTORS, PAIRS, at))
+    columns = truth.runs(generator, at["point"], truth.expected(generator, at), seeds=(3, 4))
+    columns["algorithm"] = [NAMES[int(name[1:])] for name in columns["algorithm"]]
+    return Costs.of(drawn(fit(columns, at, FACTORS, PAIRS), replicates=2, draws=50), at, verdict)
+
+
+def about() -> dict[str, Any]:
+    """What a map says of itself."""
+    return {
+        "suite": "map",
+        "commit": "0123456789ab",
+        "made": "2026-11-27",
+        "records": 504,
+        "seeds": (3, 4),
+        "scenario": load("map-fashion").resolved(),
+        "numbers": NUMBERS,
+        "public_data": ("fedecho",),
+        "options": {f"p{n}": {"fedbuff": {"local_lr": 0.01 * (n + 1), "server_lr": 1.0}} for n in range(24)},
+    }
+
+
+def made_up(verdict: Verdict = GOOD, **changed: Any) -> Saved:
+    """A map with three axes of costs."""
+    axes = {axis: costs(seed, verdict) for seed, axis in enumerate(("seconds", "gradient_evaluations", "bytes"))}
+    return saved(axes, **{**about(), **changed})
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), made_up())

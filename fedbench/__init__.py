@@ -18,15 +18,31 @@ if TYPE_CHECKING:
     from fedbench.protocols import Algorithm
     from fedbench.results.store import Store
     from fedbench.scenarios.load import load as scenario
+    from fedbench.suites.advice.advise import Advice, advise
 
     __version__: str
 
-__all__ = ["Algorithm", "Records", "Store", "errors", "kernels", "plan", "protocols", "run", "scenario", "types"]
+__all__ = [
+    "Advice",
+    "Algorithm",
+    "Records",
+    "Store",
+    "advise",
+    "errors",
+    "kernels",
+    "plan",
+    "protocols",
+    "run",
+    "scenario",
+    "types",
+]
 
 _PLACES = {
+    "Advice": "fedbench.suites.advice.advise:Advice",
     "Algorithm": "fedbench.protocols:Algorithm",
     "Records": "fedbench.launch.records:Records",
     "Store": "fedbench.results.store:Store",
+    "advise": "fedbench.suites.advice.advise:advise",
     "plan": "fedbench.launch.runner:plan",
     "run": "fedbench.launch.runner:run",
     "scenario": "fedbench.scenarios.load:load",

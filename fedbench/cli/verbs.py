@@ -29,6 +29,7 @@ GROUPS = {
         "list": Verb("listing:command", "List algorithms, scenarios, tasks or presets."),
         "info": Verb("info:command", "Show an algorithm, a scenario or a task."),
         "plan": Verb("plan:command", "Simulate the clock of a run without training."),
+        "advise": Verb("advise:command", "Say which algorithms to try on a scenario, and how sure that is."),
         "run": Verb("run:command", "Run algorithms on a scenario and record every run."),
         "tune": Verb("tune:command", "Tune the options of all algorithms of a suite."),
         "suite": Verb("suite_results:app", "Run experiments over scenarios, algorithms and seeds."),

@@ -7,8 +7,8 @@ what is left to chance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -91,10 +91,13 @@ class Costs:
         equally near."""
         return int(self.distances(place, numbers).argmin())
 
-    def distances(self, place: Mapping[str, float], numbers: Numbers) -> Floats:
-        """Returns how far away the points are (N,): 2 is the range of a factor."""
-        here = between.at(self.design.coordinates, self.design.factors, place, numbers)
-        return np.asarray(np.round(np.sqrt(np.square(self.design.coordinates(self.points) - here).sum(axis=1)), 9))
+    def distances(self, place: Mapping[str, float], numbers: Numbers, among: Collection[str] = ()) -> Floats:
+        """Returns how far away the points are (N,), in some factors or in all: 2 is the range of a
+        factor."""
+        kept = tuple(one for one in self.design.factors if not among or one.name in among)
+        coordinates = replace(self.design, factors=kept).coordinates
+        apart = coordinates(self.points) - between.at(coordinates, kept, place, numbers)
+        return np.asarray(np.round(np.sqrt(np.square(apart).sum(axis=1)), 9))
 
     def measured_at(self, point: int) -> Floats:
         """Returns draws of what may have been measured at a point (B, K), by seeds and luck alone;

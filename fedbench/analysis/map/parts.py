@@ -55,11 +55,10 @@ class MapPart(Part, title="map"):
     suite, commit, made: which suite was run, at which commit, and the day on which it was fitted.
     records, seeds: how many records it rests on, and the fewest and the most seeds of a row.
     scenario: that of the suite, with all keys. What is the same at all points is known from it.
-    numbers: for the kinds of a factor, such as those of label skew.
-    public_data: the algorithms that need unlabelled data at the server.
-    options: those that were tuned, by point and algorithm.
-    transfer: to other tasks and models; empty if it was not measured.
-    costs: by axis.
+    numbers: for the kinds of a factor, such as those of label skew. public_data: the algorithms
+    that need unlabelled data at the server. options: those that were tuned, by point and algorithm.
+    first: factors whose distance counts before that of all, where options of a near point are
+    taken. transfer: to other tasks and models; empty if it was not measured. costs: by axis.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
@@ -72,6 +71,7 @@ class MapPart(Part, title="map"):
     numbers: dict[str, Annotated[dict[str, Finite], Field(min_length=2)]] = Field(default={})
     public_data: Names = ()
     options: dict[str, dict[str, dict[str, JsonValue]]]
+    first: Names = ()
     transfer: tuple[Transfer, ...] = ()
     costs: Annotated[dict[str, CostsPart], Field(min_length=1, max_length=10)]
 
@@ -80,6 +80,8 @@ class MapPart(Part, title="map"):
             if len(set(numbers.values())) < len(numbers):
                 raise ValueError(f"numbers.{name}: expected another number for every kind, got {numbers}")
         for axis, part in self.costs.items():
+            if unknown := sorted(set(self.first) - {factor.name for factor in part.factors}):
+                raise ValueError(f"first: costs.{axis} has no factor {unknown[0]!r}")
             for factor in part.factors:
                 if factor.kinds and set(factor.kinds) - set(self.numbers.get(factor.name, {})):
                     raise ValueError(f"costs.{axis}: numbers for the kinds of {factor.name} are missing")

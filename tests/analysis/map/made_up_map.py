@@ -1,4 +1,4 @@
-"""A small map of made-up runs, as a file that advice can be asked from. The first of the algorithms
+"""A small map of made-up runs, as a file that advice can be asked from. The names of the algorithms
 are real ones, so that they can be run.
 
 Usage: python -m tests.analysis.map.made_up_map FILE
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from fedbench.analysis.map.saved import Saved, saved, write
 from fedbench.scenarios.load import load
 from tests.analysis.map.made_up import FACTORS, PAIRS, World, points
 
-NAMES = ("fedavg", "fedbuff", "fedasync", "fednova", "fedecho", "ringmaster")
+NAMES = ("fedasync", "fedavg", "fedbuff", "fedecho", "fednova", "ringmaster")
 GOOD = Verdict(0.12, 0.3, 0.2, (2, 3, 2), (True, True, True))
 BAD = replace(GOOD, error=0.4)
 NUMBERS = {"skew": {"iid": 0.05, "dirichlet": 0.5, "two_class": 0.8}}
@@ -40,6 +41,15 @@ def costs(seed: int, verdict: Verdict = GOOD) -> Costs:
     return Costs.of(drawn(fit(columns, at, FACTORS, PAIRS), replicates=2, draws=50), at, verdict)
 
 
+def flat(log: Sequence[float], own: float = 1e-9, verdict: Verdict = GOOD) -> Costs:
+    """Costs that are the same everywhere: these logarithms, which scatter by `own`."""
+    given = costs(0)
+    centre = np.zeros_like(given.centre)
+    centre[:, 0] = log
+    small = np.full(len(given.own), own)
+    return replace(given, centre=centre, around=given.around * 0, own=small, shared=small, verdict=verdict)
+
+
 def about() -> dict[str, Any]:
     """What a map says of itself."""
     return {
@@ -51,7 +61,8 @@ def about() -> dict[str, Any]:
         "scenario": load("map-fashion").resolved(),
         "numbers": NUMBERS,
         "public_data": ("fedecho",),
-        "options": {f"p{n}": {"fedbuff": {"local_lr": 0.01 * (n + 1), "server_lr": 1.0}} for n in range(24)},
+        "first": ("at_work",),
+        "options": {f"p{n}": {name: {"local_lr": 0.01 * (n + 1)} for name in NAMES[:5]} for n in range(24)},
     }
 
 
@@ -61,5 +72,10 @@ def made_up(verdict: Verdict = GOOD, **changed: Any) -> Saved:
     return saved(axes, **{**about(), **changed})
 
 
+def give(file: Path) -> None:
+    """Writes the map that pages and examples read."""
+    write(file, made_up())
+
+
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), made_up())
+    give(Path(sys.argv[1]))

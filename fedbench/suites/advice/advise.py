@@ -1,0 +1,289 @@
+"""What a map of costs says to somebody who has to choose an algorithm for a scenario."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fedbench.analysis.map import saved
+from fedbench.analysis.map.answers import SURE, close_to_best, predicted_set, regrets
+from fedbench.analysis.map.draws import band
+from fedbench.analysis.map.factors import Floats
+from fedbench.analysis.map.kept import Costs
+from fedbench.analysis.map.parts import MapPart
+from fedbench.analysis.map.prediction import MOST_ROWS
+from fedbench.analysis.map.runs import Flags
+from fedbench.analysis.map.saved import Saved
+from fedbench.engine.heterogeneity import Heterogeneity
+from fedbench.errors import UsageError, nearest
+from fedbench.registry import selector_of
+from fedbench.scenarios.load import load, validate
+from fedbench.scenarios.schema import Scenario
+from fedbench.suites.advice import words
+from fedbench.suites.advice.place import Level, is_other_task, levels, outside
+from fedbench.suites.advice.rows import refused, started, tuned_near
+from fedbench.written import Ratio
+
+SHIPPED = Path(__file__).with_name("map.npz")
+SEEDS = 5
+"""So many seeds has the run that is suggested."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An algorithm to try.
+
+    Attributes
+    ----------
+    algorithm : str
+        Its name on the map.
+    selector : str
+        The algorithm with options to start from, as `run` takes it.
+    tuned_at : str
+        The point of the map at which these options were tuned; empty for default options.
+    probability : float
+        That it is within 10 % of the best.
+    ratios : dict of Ratio
+        By cost, its expected cost over that of the best on that axis, with the ends of a 95 %
+        interval. A cost that the map does not have of it is missing.
+    needs_public_data : bool
+        Whether the server needs unlabelled data.
+    """
+
+    algorithm: str
+    selector: str
+    tuned_at: str
+    probability: float
+    ratios: Mapping[str, Ratio]
+    needs_public_data: bool = False
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Which algorithms to try on a scenario; printing it shows the answer in words.
+
+    Attributes
+    ----------
+    scenario : str
+        The scenario's name.
+    cost : str
+        The cost that is to be small: seconds, gradient_evaluations or bytes.
+    is_sure : bool
+        Whether at most five algorithms are enough, so that with 90 % probability one of them is
+        within 10 % of the best.
+    needed : int
+        How many algorithms are enough.
+    choices : tuple of Choice
+        These algorithms, the most probable one first; of more than five, the first five.
+    among : int
+        How many algorithms of the map can run on the scenario.
+    refused : dict of str
+        By algorithm that cannot run there, why.
+    others : dict of tuple of str
+        By other cost, the algorithms that are enough there; empty if they are more than five.
+    levels : tuple of Level
+        What was measured in the scenario.
+    outside : tuple of str
+        What the map has not measured of such a scenario, in words.
+    transfer : tuple of str
+        For another task or model, how far the order of the algorithms was the same on others; empty
+        if the map does not know.
+    is_far : bool
+        Whether a factor is so far outside that the answer is a guess.
+    point : str
+        The nearest point of the map, if the answer is what was measured there, since the map does
+        not predict other places. Empty if the answer is for the scenario's own place.
+    basis : str
+        What the answer rests on.
+    command : str
+        The command that runs the choices on the scenario.
+    """
+
+    scenario: str
+    cost: str
+    is_sure: bool
+    needed: int
+    choices: tuple[Choice, ...]
+    among: int
+    refused: Mapping[str, str]
+    others: Mapping[str, tuple[str, ...]]
+    levels: tuple[Level, ...]
+    outside: tuple[str, ...]
+    transfer: tuple[str, ...]
+    is_far: bool
+    point: str
+    basis: str
+    command: str
+
+    def as_dict(self) -> dict[str, object]:
+        """Returns the answer as plain data, which JSON can hold.
+
+        Returns
+        -------
+        dict
+            The attributes. A level that is outside without bound has None as `beyond`.
+        """
+        found = asdict(self)
+        for level in found["levels"]:
+            level["beyond"] = level["beyond"] if np.isfinite(level["beyond"]) else None
+        return found
+
+    def __str__(self) -> str:
+        """Returns the answer in words, at most 25 lines."""
+        return "\n".join(words.lines(self))
+
+
+def advise(
+    scenario: str | Path | Scenario,
+    *,
+    overrides: Sequence[str] = (),
+    cost: str = "seconds",
+    map: str | Path | None = None,
+    seed: int = 0,
+) -> Advice:
+    """Returns which algorithms to try on a scenario, and how sure that is, from a map of costs.
+
+    Parameters
+    ----------
+    scenario : str, path or Scenario
+        A name of the library, the path of a YAML file, or a scenario.
+    overrides : sequence of str
+        Settings "key.path=value", applied to the scenario in order.
+    cost : str
+        The cost that is to be small: seconds, gradient_evaluations or bytes.
+    map : path, optional
+        The file of a map. None takes the one that comes with fedbench.
+    seed : int
+        The seed whose clients are measured.
+
+    Returns
+    -------
+    Advice
+        The algorithms, with options to start from.
+
+    Raises
+    ------
+    UsageError
+        The scenario or the map cannot be read, something cannot be measured, no algorithm of the
+        map runs, or this release has no map.
+    """
+    file = SHIPPED if map is None else Path(map)
+    if map is None and not file.exists():
+        raise UsageError(
+            "advise: this release has no map of costs yet; fedbench suite run map runs the experiment that makes one, and --map FILE "
+            "takes one of yours"
+        )
+    given = load(scenario, overrides)
+    return _advice(given, saved.read(file), cost, seed, _typed(scenario, given, overrides))
+
+
+def _typed(scenario: str | Path | Scenario, given: Scenario, overrides: Sequence[str]) -> list[str]:
+    """Returns the words by which a command names the scenario."""
+    name = given.name if isinstance(scenario, Scenario) else str(scenario)
+    return [name, *(word for one in overrides for word in ("--set", one))]
+
+
+def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[str]) -> Advice:
+    about = read.about
+    if cost not in read.costs:
+        raise UsageError(f"advise: unknown cost {cost!r}{nearest(cost, read.costs)}")
+    here, costs = Heterogeneity(given, seed), read.costs[cost]
+    found = levels(here, costs, about.numbers)
+    place = {level.factor: level.taken for level in found}
+    with_cap = given.model_copy(update={"at_work": given.at_work or given.clients})
+    names = tuple(dict.fromkeys(name for one in read.costs.values() for name in one.algorithms))
+    reasons = refused(names, with_cap, seed)
+    answers = {axis: _Answer.of(one, place, about, reasons) for axis, one in read.costs.items()}
+    answer = answers[cost]
+    if not answer.runs.any():
+        why = next((f": {reason}" for reason in reasons.values() if reason), "")
+        raise UsageError(f"advise: no algorithm of the map runs on scenario {given.name}{why}")
+    choices = tuple(_choice(name, answers, cost, place, costs, about, with_cap) for name in answer.enough[:MOST_ROWS])
+    return Advice(
+        scenario=given.name,
+        cost=cost,
+        is_sure=len(answer.enough) <= MOST_ROWS,
+        needed=len(answer.enough),
+        choices=choices,
+        among=int(answer.runs.sum()),
+        refused={name: reason for name, reason in reasons.items() if reason},
+        others={axis: tuple(one.enough) if len(one.enough) <= MOST_ROWS else () for axis, one in answers.items() if axis != cost},
+        levels=found,
+        outside=tuple(outside(here, found, about)),
+        transfer=tuple(words.transferred(about, cost)) if is_other_task(given, validate(about.scenario, "map")) else (),
+        is_far=any(level.is_far for level in found),
+        point="" if costs.verdict.predicts else str(costs.points["point"][costs.nearest(place, about.numbers)]),
+        basis=words.basis(about, costs),
+        command=_command(typed, (choice.selector for choice in choices)),
+    )
+
+
+def _command(typed: Sequence[str], selectors: Iterable[str]) -> str:
+    """Returns the command that runs algorithms on the scenario."""
+    algorithms = [word for selector in selectors for word in ("-a", selector)]
+    return shlex.join(["fedbench", "run", *typed, *algorithms, "--seeds", str(SEEDS)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """What the map says of a place on one axis.
+
+    log: draws of log costs (B, K).
+    runs: which algorithms run there and have a cost (K,).
+    enough: the algorithms of which, with the probability SURE, one is close to the best; the most
+    probable one first.
+    """
+
+    costs: Costs
+    log: Floats
+    runs: Flags
+    enough: list[str]
+
+    @classmethod
+    def of(cls, costs: Costs, place: Mapping[str, float], about: MapPart, reasons: Mapping[str, str]) -> _Answer:
+        predicts = costs.verdict.predicts
+        log = costs.at(place, about.numbers) if predicts else costs.measured_at(costs.nearest(place, about.numbers))
+        runs = np.array([not reasons[name] for name in costs.algorithms]) & ~np.isnan(log).any(axis=0)
+        if not runs.any():
+            return cls(costs, log, runs, [])
+        close = close_to_best(log[:, None], runs[None])[0]
+        chosen = predicted_set(log[:, None], runs[None], SURE)[0]
+        order = [k for k in np.argsort(-close, kind="stable") if chosen[k]]
+        return cls(costs, log, runs, [costs.algorithms[k] for k in order])
+
+    def probability(self, name: str) -> float:
+        """Returns with which probability an algorithm is close to the best."""
+        return float(close_to_best(self.log[:, None], self.runs[None])[0, self.costs.algorithms.index(name)])
+
+    def ratio(self, name: str) -> Ratio | None:
+        """Returns an algorithm's cost over that of the best; None if it has none here."""
+        k = self.costs.algorithms.index(name) if name in self.costs.algorithms else -1
+        if k < 0 or not self.runs[k]:
+            return None
+        found = band(regrets(self.log[:, None], self.runs[None])[:, 0, k])
+        return Ratio(*(float(np.exp(end)) for end in (found.value, found.low, found.high)))
+
+
+def _choice(
+    name: str,
+    answers: Mapping[str, _Answer],
+    cost: str,
+    place: Mapping[str, float],
+    costs: Costs,
+    about: MapPart,
+    scenario: Scenario,
+) -> Choice:
+    point, tuned = tuned_near(name, place, costs, about)
+    ratios = {axis: one.ratio(name) for axis, one in answers.items()}
+    return Choice(
+        algorithm=name,
+        selector=selector_of(started(name, tuned, scenario)),
+        tuned_at=point,
+        probability=answers[cost].probability(name),
+        ratios={axis: ratio for axis, ratio in ratios.items() if ratio is not None},
+        needs_public_data=name in about.public_data,
+    )

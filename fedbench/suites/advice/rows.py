@@ -1,0 +1,58 @@
+"""Which algorithms of a map can run on a scenario, and the options from which they begin there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from fedbench import registry
+from fedbench.analysis.map.kept import Costs
+from fedbench.analysis.map.parts import MapPart
+from fedbench.engine.plan import check_everybody
+from fedbench.engine.setup import Setup
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import MissingDataError, UsageError
+from fedbench.protocols import Algorithm
+from fedbench.scenarios.schema import Scenario
+from fedbench.suites.at_work import NAMES, capped
+
+
+def refused(selectors: Iterable[str], scenario: Scenario, seed: int) -> dict[str, str]:
+    """Returns for every algorithm why it cannot run on a scenario; empty if it can. References,
+    which no federation can choose, cannot. UsageError for an algorithm that is not known."""
+    return {selector: _reason(selector, scenario, seed) for selector in selectors}
+
+
+def _reason(selector: str, scenario: Scenario, seed: int) -> str:
+    if registry.algorithm(selector).reference:
+        return f"algorithm {selector} is a reference"
+    try:
+        check_everybody(Setup(RunSpec(scenario, started(selector, {}, scenario), seed)))
+    except MissingDataError:
+        raise
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def started(selector: str, tuned: Mapping[str, object], scenario: Scenario) -> Algorithm:
+    """Returns an algorithm with the options of its selector, those that were tuned, and the one
+    that keeps to the scenario's cap on jobs under way."""
+    name, own = registry.parse_selector(selector)
+    cls = registry.find("algorithm", name)
+    given = {**own, **{key: value for key, value in tuned.items() if key not in NAMES}}
+    return cls.make({**given, **capped(cls, given, scenario)})
+
+
+def tuned_near(selector: str, place: Mapping[str, float], costs: Costs, about: MapPart) -> tuple[str, Mapping[str, object]]:
+    """Returns the nearest point at which an algorithm was tuned, and the options that were chosen
+    there; no point and no options if it was tuned nowhere. As among anchors of a suite, some
+    factors count first, such as the cap on jobs under way: staleness changes with it, and with
+    staleness the rates that work."""
+    apart = [costs.distances(place, about.numbers, among) for among in ((), about.first)]
+    for n in np.lexsort(apart):
+        point = str(costs.points["point"][n])
+        if selector in about.options.get(point, {}):
+            return point, about.options[point][selector]
+    return "", {}

@@ -1,0 +1,104 @@
+"""Advice in plain words, at most 25 lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from fedbench.analysis.map.kept import Costs
+from fedbench.analysis.map.parts import MapPart
+from fedbench.written import NONE, counted, estimate, percent
+
+if TYPE_CHECKING:
+    from fedbench.suites.advice.advise import Advice
+
+INDENT = "  "
+TITLES = {"seconds": "virtual seconds", "gradient_evaluations": "gradients"}
+
+
+def lines(advice: Advice) -> list[str]:
+    """Returns the answer, one sentence or one row a line."""
+    columns, rows = table(advice)
+    every = [columns, *rows]
+    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    laid = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in every]
+    return [*answer(advice), *laid, *rest(advice)]
+
+
+def answer(advice: Advice) -> tuple[str, str]:
+    """Returns what to take, and how sure that is."""
+    best = f"within 10 % of the fewest {_title(advice.cost)}"
+    if advice.is_sure:
+        one = "it" if len(advice.choices) == 1 else "one of them"
+        return (
+            f"{advice.scenario}: take {_listed([choice.algorithm for choice in advice.choices])}.",
+            f"Of the {counted(advice.among, 'algorithm')} that can run here, {one} is {best} with a probability of 90 % or more.",
+        )
+    return (
+        f"{advice.scenario}: cannot say.",
+        f"Of the {counted(advice.among, 'algorithm')} that can run here, it takes {advice.needed} to have one {best} with a probability of "
+        "90 %. The most probable ones:",
+    )
+
+
+def table(advice: Advice) -> tuple[list[str], list[list[str]]]:
+    """Returns the columns and the rows of the table of choices."""
+    costs = [advice.cost, *advice.others]
+    rows = []
+    for choice in advice.choices:
+        name = f"{choice.algorithm}{' (public data)' if choice.needs_public_data else ''}"
+        rows.append([name, percent(choice.probability), *(str(choice.ratios.get(cost, NONE)) for cost in costs)])
+    return ["algorithm", "close", *(_title(cost) for cost in costs)], rows
+
+
+def rest(advice: Advice) -> Iterator[str]:
+    """Yields what else there is to say. Lines that are copied begin with two spaces."""
+    yield 'Costs are over those of the best, with 95 % intervals; "close" is the probability to be within 10 % of it.'
+    others = [f"fewest {_title(cost)}: {_listed(list(names)) or 'cannot say'}" for cost, names in advice.others.items()]
+    if others:
+        yield f"For other costs: {'; '.join(others)}."
+    yield from ("", *_options(advice), "", *_place(advice))
+
+
+def _options(advice: Advice) -> Iterator[str]:
+    points = sorted({choice.tuned_at for choice in advice.choices if choice.tuned_at})
+    where = f" (tuned at {' and '.join(points)} of the map)" if points else ""
+    yield f"Options to start from{where}, and a command that compares them on the scenario:"
+    yield from (f"{INDENT}{choice.selector}" for choice in advice.choices)
+    yield f"{INDENT}{advice.command}"
+
+
+def _place(advice: Advice) -> Iterator[str]:
+    yield f"Measured: {', '.join(map(str, advice.levels))}."
+    if advice.point:
+        yield f"The map does not predict places between its points: this was measured at the nearest one, {advice.point}."
+    if advice.outside:
+        yield f"Not measured by the map: {'; '.join(advice.outside)}."
+    if advice.transfer:
+        yield f"What is known of other tasks: {'; '.join(advice.transfer)}."
+    if advice.is_far:
+        yield "That is far outside the map: take the answer as a guess, and compare more algorithms with fedbench run."
+    yield advice.basis
+
+
+def basis(about: MapPart, costs: Costs) -> str:
+    """Returns what an answer rests on."""
+    points = counted(len(costs.points["point"]), "point")
+    seeds = f"{about.seeds[0]} to {about.seeds[1]} seeds"
+    return f"Rests on suite {about.suite}: {points}, {seeds}, {about.records:,} records, commit {about.commit:.12}, {about.made}."
+
+
+def transferred(about: MapPart, cost: str) -> Iterator[str]:
+    """Yields how far the order of the algorithms by a cost was the same elsewhere."""
+    for one in about.transfer:
+        if one.axis == cost:
+            yield f"{one.where}, rank agreement {estimate(one.agreement, one.low, one.high)} at {counted(one.points, 'point')}"
+
+
+def _title(cost: str) -> str:
+    return TITLES.get(cost, cost)
+
+
+def _listed(names: list[str]) -> str:
+    """Returns `a, b or c`."""
+    return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

@@ -1,0 +1,199 @@
+"""What a map says to somebody who has to choose an algorithm."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fedbench as fb
+from fedbench.analysis.map.saved import Saved, saved, write
+from fedbench.errors import UsageError
+from fedbench.registry import algorithm
+from fedbench.suites.advice import advise as module
+from tests.analysis.map.made_up_map import BAD, GOOD, NAMES, about, costs, flat, made_up
+
+
+@pytest.fixture(name="ask")
+def _ask(tmp_path: Path) -> Any:
+    def ask(given: Saved, *overrides: str, scenario: str = "digits-demo", **more: Any) -> fb.Advice:
+        write(tmp_path / "map.npz", given)
+        return fb.advise(scenario, overrides=overrides, map=tmp_path / "map.npz", **more)
+
+    return ask
+
+
+def one(seconds: Any, **more: Any) -> Saved:
+    return saved({"seconds": seconds}, **{**about(), **more})
+
+
+def test_the_set_and_the_ratios_are_those_of_the_map(ask: Any) -> None:
+    """Costs that are known: of 1, 1.05, 1.2, 2, 4 and 8, the first one is enough."""
+    seconds = flat([math.log(one) for one in (4, 1, 1.05, 2, 1.2, 8)])
+    both = saved({"seconds": seconds, "bytes": flat(range(6))}, **about())
+    found = ask(both)
+    assert [choice.algorithm for choice in found.choices] == ["fedavg"]
+    assert found.choices[0].probability == 1
+    assert found.choices[0].ratios["seconds"].value == pytest.approx(1)
+    assert found.choices[0].ratios["bytes"].value == pytest.approx(math.e)
+    assert found.others == {"bytes": ("fedasync",)}
+    assert (found.is_sure, found.needed, found.among) == (True, 1, 6)
+    other = ask(both, cost="bytes")
+    assert [choice.algorithm for choice in other.choices] == ["fedasync"]
+    assert other.choices[0].ratios["seconds"].value == pytest.approx(4)
+
+
+def test_the_most_probable_one_comes_first(ask: Any) -> None:
+    found = ask(one(flat([0.1, 0.0, 0.2, 0.3, 9.0, 0.15], own=0.1)))
+    probabilities = [choice.probability for choice in found.choices]
+    assert len(probabilities) > 1
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert found.choices[0].algorithm == "fedavg"
+    assert all(
+        choice.ratios["seconds"].low <= choice.ratios["seconds"].value <= choice.ratios["seconds"].high
+        for choice in found.choices
+    )
+
+
+def test_more_than_five_are_no_answer(ask: Any) -> None:
+    found = ask(one(flat([0.0] * 6, own=10.0)))
+    assert (found.is_sure, found.needed, len(found.choices)) == (False, 6, 5)
+    assert str(found).startswith("digits-demo: cannot say.\nOf the 6 algorithms that can run here, it takes 6 ")
+    others = saved({"seconds": flat(range(6)), "bytes": flat([0.0] * 6, own=10.0)}, **about())
+    assert "\nFor other costs: fewest bytes: cannot say.\n" in str(ask(others))
+
+
+def test_who_cannot_run_is_not_compared(ask: Any) -> None:
+    """FedEcho is the best, and needs public data."""
+    log = [5.0, 1.0, 5.0, 0.0, 5.0, 5.0]
+    without, with_data = ask(one(flat(log)), "public=null"), ask(one(flat(log)))
+    assert (without.choices[0].algorithm, without.among) == ("fedavg", 5)
+    assert without.choices[0].ratios["seconds"].value == pytest.approx(1)
+    assert "needs public_data" in without.refused["fedecho"]
+    assert (with_data.choices[0].algorithm, with_data.choices[0].needs_public_data) == ("fedecho", True)
+    assert "fedecho (public data)" in str(with_data)
+    with pytest.raises(
+        UsageError, match=r"^advise: no algorithm of the map runs on scenario digits-demo: algorithm .* jobs under way"
+    ):
+        ask(one(_keeping_everybody()), "at_work=3")
+
+
+def _keeping_everybody() -> Any:
+    return replace(flat(range(6)), algorithms=("area", "favano", "fedlin", "fedsgd", "malenia", "quafl"))
+
+
+def test_a_map_that_does_not_predict_answers_from_the_nearest_point(ask: Any) -> None:
+    """And says so. The measured costs there have nothing to do with the model's."""
+    given = flat(range(6), verdict=BAD)
+    log = np.full(given.log.shape, 3.0)
+    log[:, 4], log[:, 1] = 0.0, np.nan
+    given = replace(given, log=log, error=np.full(log.shape, 0.01), is_bound=np.zeros(log.shape, bool))
+    found = ask(one(given))
+    assert [choice.algorithm for choice in found.choices] == ["fednova"]
+    assert found.among == 5, "FedAvg was not run there"
+    assert (
+        found.point
+        == given.points["point"][given.nearest({level.factor: level.taken for level in found.levels}, about()["numbers"])]
+    )
+    assert f"this was measured at the nearest one, {found.point}." in str(found)
+    assert ask(one(replace(given, verdict=GOOD))).point == ""
+    assert "nearest one" not in str(ask(one(replace(given, verdict=GOOD))))
+
+
+def test_the_command_runs_what_it_names(ask: Any) -> None:
+    """With the options of the nearest point, and the scenario as it was asked for."""
+    found = ask(made_up(), "at_work=4")
+    program, verb, scenario, *words = shlex.split(found.command)
+    assert (program, verb, scenario, words[:2]) == ("fedbench", "run", "digits-demo", ["--set", "at_work=4"])
+    selectors = [word for before, word in pairwise(words) if before == "-a"]
+    assert selectors == [choice.selector for choice in found.choices]
+    for choice in found.choices:
+        options = algorithm(choice.selector).options()
+        assert 4 in (options.get("concurrency"), options.get("cohort_size")) or choice.algorithm in ("fedasync", "ringmaster")
+        tuned = about()["options"].get(choice.tuned_at, {}).get(choice.algorithm, {})
+        assert {name: options[name] for name in tuned} == tuned
+
+
+def test_another_task_is_said_with_what_is_known_of_others(ask: Any) -> None:
+    transfer = [
+        {"where": "cnn_21840", "axis": axis, "points": 12, "agreement": 0.81, "low": 0.6, "high": 0.9}
+        for axis in ("seconds", "bytes")
+    ]
+    found = ask(made_up(transfer=transfer))
+    assert found.transfer == ("cnn_21840, rank agreement 0.81 [0.60, 0.90] at 12 points",)
+    assert any(words.startswith("task digits") for words in found.outside)
+    assert ask(made_up(transfer=transfer, scenario=fb.scenario("digits-demo").resolved())).transfer == ()
+
+
+def test_an_answer_has_at_most_25_lines(ask: Any) -> None:
+    """With everything there is to say."""
+    transfer = [{"where": "cnn", "axis": "seconds", "points": 12, "agreement": 0.8, "low": 0.6, "high": 0.9}] * 4
+    worst = {axis: flat([0.0] * 6, own=1.0, verdict=BAD) for axis in ("seconds", "gradient_evaluations", "bytes")}
+    worst = {
+        axis: replace(given, log=np.zeros_like(given.log), error=np.ones_like(given.log), is_bound=given.is_bound & False)
+        for axis, given in worst.items()
+    }
+    found = ask(saved(worst, **{**about(), "transfer": transfer}), "local.steps=900", "dropout=0.5", "clients=30")
+    assert len(found.choices) == 5
+    assert found.is_far
+    lines = str(found).split("\n")
+    assert len(lines) <= 25
+    assert any(line.startswith("That is far outside the map") for line in lines)
+    assert "far outside" not in str(ask(made_up()))
+
+
+def test_the_answer_rests_on_what_is_named(ask: Any) -> None:
+    wanted = "Rests on suite map: 24 points, 3 to 4 seeds, 504 records, commit 0123456789ab, 2026-11-27."
+    assert str(ask(made_up())).endswith(f"\n{wanted}")
+
+
+def test_it_is_plain_data(ask: Any) -> None:
+    found = ask(made_up(), "local.steps=900")
+    content = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert content["choices"][0]["selector"] == found.choices[0].selector
+    assert {level["factor"] for level in content["levels"]} == {"skew", "spread", "at_work", "steps"}
+    assert ask(made_up(), "local.steps=900") == found
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"cost": "second"}, "advise: unknown cost 'second'; did you mean 'seconds'?"),
+        ({"scenario": "digits-dem"}, "unknown scenario 'digits-dem'"),
+    ],
+)
+def test_what_is_refused(ask: Any, more: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        ask(made_up(), **more)
+
+
+def test_without_a_map_one_line_says_how_to_make_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "SHIPPED", tmp_path / "map.npz")
+    with pytest.raises(UsageError, match=r"^advise: this release has no map of costs yet; fedbench suite run map .*--map FILE"):
+        fb.advise("digits-demo")
+    write(tmp_path / "map.npz", made_up())
+    assert fb.advise("digits-demo").choices
+
+
+def test_a_scenario_of_ones_own_is_asked_for_as_it_is(ask: Any, tmp_path: Path) -> None:
+    own = tmp_path / "my own.yaml"
+    text = (Path(fb.__file__).parent / "scenarios/library/digits-demo.yaml").read_text()
+    own.write_text(text)
+    assert ask(made_up(), scenario=str(own)).command.startswith(f"fedbench run '{own}' -a ")
+
+
+def test_the_costs_of_a_real_fit_are_asked_at_the_place(ask: Any) -> None:
+    """The ratios are those that the draws at the place have."""
+    found = ask(made_up())
+    log = costs(0).at({level.factor: level.taken for level in found.levels}, about()["numbers"])
+    ratio = np.exp((log - log.min(axis=1, keepdims=True)).mean(axis=0))
+    for choice in found.choices:
+        assert choice.ratios["seconds"].value == pytest.approx(ratio[NAMES.index(choice.algorithm)])

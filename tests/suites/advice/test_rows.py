@@ -1,0 +1,61 @@
+"""Which algorithms of a map can run on a scenario, and with which options they begin."""
+
+from __future__ import annotations
+
+import pytest
+
+from fedbench.errors import UsageError
+from fedbench.registry import selector_of
+from fedbench.scenarios.load import load
+from fedbench.suites.advice.rows import refused, started, tuned_near
+from tests.analysis.map.made_up_map import NUMBERS, costs, made_up
+
+PLACE = {"skew": NUMBERS["skew"]["iid"], "spread": 0.5, "at_work": 30, "steps": 10}
+
+
+def test_an_algorithm_that_cannot_run_says_why() -> None:
+    found = refused(["fedavg", "fedecho", "centralised", "favano"], load("digits-demo", ["at_work=5", "public=null"]), 0)
+    assert found["fedavg"] == ""
+    assert "needs public_data" in found["fedecho"]
+    assert found["centralised"] == "algorithm centralised is a reference"
+    assert "it may have 20 jobs under way" in found["favano"]
+    assert refused(["fedecho"], load("digits-demo", ["public={size: 50}"]), 0) == {"fedecho": ""}
+
+
+def test_an_unknown_algorithm_is_an_error() -> None:
+    with pytest.raises(UsageError, match=r"unknown algorithm 'fedbuf'; did you mean 'fedbuff'"):
+        refused(["fedbuf"], load("digits-demo"), 0)
+
+
+@pytest.mark.parametrize(
+    ("selector", "tuned", "wanted"),
+    [
+        ("fedavg", {"local_lr": 0.5, "cohort_size": 10}, "fedavg[cohort_size=4,local_lr=0.5]"),
+        ("fedbuff", {"concurrency": 100, "buffer_size": 2}, "fedbuff[buffer_size=2,concurrency=4]"),
+        ("mifa[sampling=without_replacement,start=warm]", {}, "mifa[cohort_size=4,sampling=without_replacement,start=warm]"),
+        ("favano", {"local_lr": 0.5}, "favano[local_lr=0.5]"),
+    ],
+)
+def test_the_cap_is_that_of_the_scenario(selector: str, tuned: dict[str, object], wanted: str) -> None:
+    """Other options are those that were tuned."""
+    assert selector_of(started(selector, tuned, load("digits-demo", ["at_work=4"]))) == wanted
+
+
+def test_options_are_those_of_the_nearest_point() -> None:
+    given = costs(0)
+    order = [str(given.points["point"][n]) for n in given.distances(PLACE, NUMBERS).argsort(kind="stable")]
+    for several in (order, order[3:]):
+        options = {point: {"fedavg": {"local_lr": 0.1 * k}} for k, point in enumerate(several)}
+        assert tuned_near("fedavg", PLACE, given, made_up(options=options, first=()).about) == (several[0], {"local_lr": 0.0})
+    assert tuned_near("ringmaster", PLACE, given, made_up().about) == ("", {})
+
+
+def test_the_cap_on_jobs_counts_first_for_options() -> None:
+    given = costs(0)
+    at_work = dict(zip(given.points["point"], given.points["at_work"], strict=True))
+    for cap, nearest in ((6, 5), (20, 30), (60, 100)):
+        place = PLACE | {"at_work": cap}
+        point, _ = tuned_near("fedavg", place, given, made_up().about)
+        assert at_work[point] == nearest
+        apart = dict(zip(given.points["point"], given.distances(place, NUMBERS), strict=True))
+        assert apart[point] == min(apart[one] for one, level in at_work.items() if level == nearest)

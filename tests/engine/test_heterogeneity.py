@@ -52,6 +52,13 @@ def test_levels_come_back_at_all_points_and_seeds(number: int, seed: int) -> Non
     check(suite().points[number], seed)
 
 
+def test_chance_makes_no_ties() -> None:
+    """But one in a hundred."""
+    scenario = load("digits-demo", ["clients=60", "partition={kind: dirichlet, alpha: 0.5, min_examples: 1}"])
+    several = [Heterogeneity(scenario, seed) for seed in range(40)]
+    assert sum((here.tied_to_size != 0) + (here.tied_to_label != 0) for here in several) <= 4
+
+
 @pytest.mark.fashion
 @pytest.mark.slow
 def test_ties_that_nobody_made_are_rare() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbench.analysis.map.factors import Columns, Factor, Floats
 
@@ -36,6 +37,15 @@ def kinds_around(numbers: Mapping[str, float], value: float) -> dict[str, float]
     low = min(int(place), len(names) - 2)
     weights = {names[low]: 1 - (place - low), names[low + 1]: place - low}
     return {name: weight for name, weight in weights.items() if weight > 0}
+
+
+def around(factor: Factor, levels: npt.NDArray[Any], value: float, numbers: Numbers) -> list[Any]:
+    """Returns the levels next to a value, of those that some points have (N,): one if it is such a
+    level or beyond all of them."""
+    if factor.kinds:
+        return [kind for kind in kinds_around(numbers[factor.name], value) if kind in levels]
+    known = np.unique(levels)
+    return sorted({*known[known <= value][-1:].tolist(), *known[known >= value][:1].tolist()})
 
 
 def at(columns: Callable[[Columns], Floats], factors: Sequence[Factor], place: Mapping[str, float], numbers: Numbers) -> Floats:

@@ -29,7 +29,7 @@ class Costs:
     """What is known of costs on one axis: draws at any place, and what was measured at the points.
 
     points: the name of every point, as `point`, and the level of every factor (N,).
-    verdict: whether held-out points were predicted. If not, points are all there is.
+    verdict: how well held-out points were predicted; None if there were none.
     centre: the mean coefficients over draws (K, P).
     around: how those of every draw depart from it (B, K, P), float16.
     own, shared: as in `Draws` (B,).
@@ -42,7 +42,7 @@ class Costs:
     algorithms: tuple[str, ...]
     points: Columns
     seed: int
-    verdict: Verdict
+    verdict: Verdict | None
     centre: Floats
     around: npt.NDArray[np.float16]
     own: Floats
@@ -52,7 +52,7 @@ class Costs:
     is_bound: Flags
 
     @classmethod
-    def of(cls, draws: Draws, points: Columns, verdict: Verdict) -> Costs:
+    def of(cls, draws: Draws, points: Columns, verdict: Verdict | None) -> Costs:
         """Returns what is kept of draws. `points` are those to which the model was fitted, as `fit`
         has them, and `verdict` is that of `prediction.judged`."""
         kept = np.unique(np.linspace(0, len(draws.own) - 1, MOST_DRAWS).astype(np.int64))
@@ -75,6 +75,12 @@ class Costs:
             found.is_bound,
         )
 
+    @property
+    def predicts(self) -> bool:
+        """Returns whether costs between the points may be asked for. If not, the points are all
+        there is."""
+        return self.verdict is not None and self.verdict.predicts
+
     @cached_property
     def coefficients(self) -> Floats:
         """Returns those of every draw (B, K, P)."""
@@ -85,6 +91,19 @@ class Costs:
         A factor of kinds has there one of the `numbers` of its kinds, or one between them."""
         x = between.at(self.design.matrix, self.design.factors, place, numbers)
         return expected(self.coefficients, self.own, self.shared, self.seed, x)[:, 0]
+
+    def runs_at(self, place: Mapping[str, float], numbers: Numbers) -> Flags:
+        """Returns which algorithms the points say something of at a place (K,): factor by factor,
+        those with runs at a point with this level, or for one between levels of points with both
+        neighbours. An algorithm may be refused at some level, such as one that needs everybody
+        where fewer may be at work, and its costs there would be made up."""
+        found = np.ones(len(self.algorithms), np.bool_)
+        has_runs = ~np.isnan(self.log)
+        for factor in self.design.factors:
+            levels = np.array(self.points[factor.name])
+            for level in between.around(factor, levels, place[factor.name], numbers):
+                found &= has_runs[levels == level].any(axis=0)
+        return found
 
     def nearest(self, place: Mapping[str, float], numbers: Numbers) -> int:
         """Returns the number of the nearest point of the design, the first of those that are

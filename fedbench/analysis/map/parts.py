@@ -46,7 +46,7 @@ class CostsPart(Part):
     half: dict[str, Finite]
     terms: Names
     left_out: Names
-    verdict: Verdict
+    verdict: Verdict | None
 
 
 class MapPart(Part, title="map"):
@@ -55,10 +55,13 @@ class MapPart(Part, title="map"):
     suite, commit, made: which suite was run, at which commit, and the day on which it was fitted.
     records, seeds: how many records it rests on, and the fewest and the most seeds of a row.
     scenario: that of the suite, with all keys. What is the same at all points is known from it.
-    numbers: for the kinds of a factor, such as those of label skew. public_data: the algorithms
-    that need unlabelled data at the server. options: those that were tuned, by point and algorithm.
-    first: factors whose distance counts before that of all, where options of a near point are
-    taken. transfer: to other tasks and models; empty if it was not measured. costs: by axis.
+    numbers: for the kinds of a factor, such as those of label skew.
+    public_data: the algorithms that use unlabelled data of the server, a group of its own.
+    selectors: of the algorithms whose selector is not their name.
+    options: those that were tuned, by point and algorithm.
+    first: factors whose distance counts before that of all, for the options of a near point.
+    transfer: to other tasks and models; empty if it was not measured.
+    costs: by axis.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
@@ -70,6 +73,7 @@ class MapPart(Part, title="map"):
     scenario: dict[str, JsonValue]
     numbers: dict[str, Annotated[dict[str, Finite], Field(min_length=2)]] = Field(default={})
     public_data: Names = ()
+    selectors: dict[str, Text] = Field(default={})
     options: dict[str, dict[str, dict[str, JsonValue]]]
     first: Names = ()
     transfer: tuple[Transfer, ...] = ()

@@ -50,8 +50,6 @@ class Choice:
     ratios : dict of Ratio
         By cost, its expected cost over that of the best on that axis, with the ends of a 95 %
         interval. A cost that the map does not have of it is missing.
-    needs_public_data : bool
-        Whether the server needs unlabelled data.
     """
 
     algorithm: str
@@ -59,7 +57,6 @@ class Choice:
     tuned_at: str
     probability: float
     ratios: Mapping[str, Ratio]
-    needs_public_data: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,11 +77,14 @@ class Advice:
     choices : tuple of Choice
         These algorithms, the most probable one first; of more than five, the first five.
     among : int
-        How many algorithms of the map can run on the scenario.
+        How many algorithms of the map can run on the scenario without public data.
     refused : dict of str
         By algorithm that cannot run there, why.
     others : dict of tuple of str
         By other cost, the algorithms that are enough there; empty if they are more than five.
+    with_public_data : tuple of Choice
+        The same of the algorithms that use the server's public data, if the scenario has any. They
+        are compared with each other alone; the words and the command have the first.
     levels : tuple of Level
         What was measured in the scenario.
     outside : tuple of str
@@ -111,6 +111,7 @@ class Advice:
     among: int
     refused: Mapping[str, str]
     others: Mapping[str, tuple[str, ...]]
+    with_public_data: tuple[Choice, ...]
     levels: tuple[Level, ...]
     outside: tuple[str, ...]
     transfer: tuple[str, ...]
@@ -195,30 +196,41 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
     found = levels(here, costs, about.numbers)
     place = {level.factor: level.taken for level in found}
     with_cap = given.model_copy(update={"at_work": given.at_work or given.clients})
-    names = tuple(dict.fromkeys(name for one in read.costs.values() for name in one.algorithms))
-    reasons = refused(names, with_cap, seed)
-    answers = {axis: _Answer.of(one, place, about, reasons) for axis, one in read.costs.items()}
+    selectors = {name: about.selectors.get(name, name) for one in read.costs.values() for name in one.algorithms}
+    reasons = refused(selectors, with_cap, seed)
+    answers, apart = (
+        {axis: _Answer.of(one, place, about, reasons, public_data=public_data) for axis, one in read.costs.items()}
+        for public_data in (False, True)
+    )
     answer = answers[cost]
     if not answer.runs.any():
         why = next((f": {reason}" for reason in reasons.values() if reason), "")
         raise UsageError(f"advise: no algorithm of the map runs on scenario {given.name}{why}")
-    choices = tuple(_choice(name, answers, cost, place, costs, about, with_cap) for name in answer.enough[:MOST_ROWS])
+
+    def choices(of: Mapping[str, _Answer]) -> tuple[Choice, ...]:
+        return tuple(
+            _choice(name, of, cost, selectors[name], with_cap, tuned_near(name, place, costs, about))
+            for name in of[cost].enough[:MOST_ROWS]
+        )
+
+    chosen, with_public_data = choices(answers), choices(apart)
     return Advice(
         scenario=given.name,
         cost=cost,
         is_sure=len(answer.enough) <= MOST_ROWS,
         needed=len(answer.enough),
-        choices=choices,
+        choices=chosen,
         among=int(answer.runs.sum()),
         refused={name: reason for name, reason in reasons.items() if reason},
         others={axis: tuple(one.enough) if len(one.enough) <= MOST_ROWS else () for axis, one in answers.items() if axis != cost},
+        with_public_data=with_public_data,
         levels=found,
         outside=tuple(outside(here, found, about)),
         transfer=tuple(words.transferred(about, cost)) if is_other_task(given, validate(about.scenario, "map")) else (),
         is_far=any(level.is_far for level in found),
-        point="" if costs.verdict.predicts else str(costs.points["point"][costs.nearest(place, about.numbers)]),
+        point="" if costs.predicts else str(costs.points["point"][costs.nearest(place, about.numbers)]),
         basis=words.basis(about, costs),
-        command=_command(typed, (choice.selector for choice in choices)),
+        command=_command(typed, (choice.selector for choice in (*chosen, *with_public_data[:1]))),
     )
 
 
@@ -244,10 +256,13 @@ class _Answer:
     enough: list[str]
 
     @classmethod
-    def of(cls, costs: Costs, place: Mapping[str, float], about: MapPart, reasons: Mapping[str, str]) -> _Answer:
-        predicts = costs.verdict.predicts
+    def of(
+        cls, costs: Costs, place: Mapping[str, float], about: MapPart, reasons: Mapping[str, str], *, public_data: bool
+    ) -> _Answer:
+        predicts = costs.predicts
         log = costs.at(place, about.numbers) if predicts else costs.measured_at(costs.nearest(place, about.numbers))
-        runs = np.array([not reasons[name] for name in costs.algorithms]) & ~np.isnan(log).any(axis=0)
+        competes = [not reasons[name] and (name in about.public_data) == public_data for name in costs.algorithms]
+        runs = np.array(competes) & costs.runs_at(place, about.numbers) & ~np.isnan(log).any(axis=0)
         if not runs.any():
             return cls(costs, log, runs, [])
         close = close_to_best(log[:, None], runs[None])[0]
@@ -272,18 +287,15 @@ def _choice(
     name: str,
     answers: Mapping[str, _Answer],
     cost: str,
-    place: Mapping[str, float],
-    costs: Costs,
-    about: MapPart,
+    selector: str,
     scenario: Scenario,
+    near: tuple[str, Mapping[str, object]],
 ) -> Choice:
-    point, tuned = tuned_near(name, place, costs, about)
     ratios = {axis: one.ratio(name) for axis, one in answers.items()}
     return Choice(
         algorithm=name,
-        selector=selector_of(started(name, tuned, scenario)),
-        tuned_at=point,
+        selector=selector_of(started(selector, near[1], scenario)),
+        tuned_at=near[0],
         probability=answers[cost].probability(name),
         ratios={axis: ratio for axis, ratio in ratios.items() if ratio is not None},
-        needs_public_data=name in about.public_data,
     )

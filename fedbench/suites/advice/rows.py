@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from fedbench.scenarios.schema import Scenario
 from fedbench.suites.at_work import NAMES, capped
 
 
-def refused(selectors: Iterable[str], scenario: Scenario, seed: int) -> dict[str, str]:
-    """Returns for every algorithm why it cannot run on a scenario; empty if it can. References,
-    which no federation can choose, cannot. UsageError for an algorithm that is not known."""
-    return {selector: _reason(selector, scenario, seed) for selector in selectors}
+def refused(selectors: Mapping[str, str], scenario: Scenario, seed: int) -> dict[str, str]:
+    """Returns by name of an algorithm why it cannot run on a scenario; empty if it can. References,
+    which no federation can choose, cannot. UsageError for a selector that is not known."""
+    return {name: _reason(selector, scenario, seed) for name, selector in selectors.items()}
 
 
 def _reason(selector: str, scenario: Scenario, seed: int) -> str:
@@ -45,7 +45,7 @@ def started(selector: str, tuned: Mapping[str, object], scenario: Scenario) -> A
     return cls.make({**given, **capped(cls, given, scenario)})
 
 
-def tuned_near(selector: str, place: Mapping[str, float], costs: Costs, about: MapPart) -> tuple[str, Mapping[str, object]]:
+def tuned_near(name: str, place: Mapping[str, float], costs: Costs, about: MapPart) -> tuple[str, Mapping[str, object]]:
     """Returns the nearest point at which an algorithm was tuned, and the options that were chosen
     there; no point and no options if it was tuned nowhere. As among anchors of a suite, some
     factors count first, such as the cap on jobs under way: staleness changes with it, and with
@@ -53,6 +53,6 @@ def tuned_near(selector: str, place: Mapping[str, float], costs: Costs, about: M
     apart = [costs.distances(place, about.numbers, among) for among in ((), about.first)]
     for n in np.lexsort(apart):
         point = str(costs.points["point"][n])
-        if selector in about.options.get(point, {}):
-            return point, about.options[point][selector]
+        if name in about.options.get(point, {}):
+            return point, about.options[point][name]
     return "", {}

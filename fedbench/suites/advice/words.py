@@ -46,8 +46,7 @@ def table(advice: Advice) -> tuple[list[str], list[list[str]]]:
     costs = [advice.cost, *advice.others]
     rows = []
     for choice in advice.choices:
-        name = f"{choice.algorithm}{' (public data)' if choice.needs_public_data else ''}"
-        rows.append([name, percent(choice.probability), *(str(choice.ratios.get(cost, NONE)) for cost in costs)])
+        rows.append([choice.algorithm, percent(choice.probability), *(str(choice.ratios.get(cost, NONE)) for cost in costs)])
     return ["algorithm", "close", *(_title(cost) for cost in costs)], rows
 
 
@@ -57,14 +56,18 @@ def rest(advice: Advice) -> Iterator[str]:
     others = [f"fewest {_title(cost)}: {_listed(list(names)) or 'cannot say'}" for cost, names in advice.others.items()]
     if others:
         yield f"For other costs: {'; '.join(others)}."
+    if advice.with_public_data:
+        name = advice.with_public_data[0].algorithm
+        yield f"With the server's public data also try {name}; such algorithms are compared with each other alone."
     yield from ("", *_options(advice), "", *_place(advice))
 
 
 def _options(advice: Advice) -> Iterator[str]:
-    points = sorted({choice.tuned_at for choice in advice.choices if choice.tuned_at})
+    choices = (*advice.choices, *advice.with_public_data[:1])
+    points = sorted({choice.tuned_at for choice in choices if choice.tuned_at})
     where = f" (tuned at {' and '.join(points)} of the map)" if points else ""
     yield f"Options to start from{where}, and a command that compares them on the scenario:"
-    yield from (f"{INDENT}{choice.selector}" for choice in advice.choices)
+    yield from (f"{INDENT}{choice.selector}" for choice in choices)
     yield f"{INDENT}{advice.command}"
 
 
@@ -73,11 +76,9 @@ def _place(advice: Advice) -> Iterator[str]:
     if advice.point:
         yield f"The map does not predict places between its points: this was measured at the nearest one, {advice.point}."
     if advice.outside:
-        yield f"Not measured by the map: {'; '.join(advice.outside)}."
-    if advice.transfer:
-        yield f"What is known of other tasks: {'; '.join(advice.transfer)}."
-    if advice.is_far:
-        yield "That is far outside the map: take the answer as a guess, and compare more algorithms with fedbench run."
+        far = " That is far outside: take the answer as a guess, and compare more algorithms with fedbench run."
+        known = f" Known of other tasks: {'; '.join(advice.transfer)}." if advice.transfer else ""
+        yield f"Not measured by the map: {'; '.join(advice.outside)}.{known}{far if advice.is_far else ''}"
     yield advice.basis
 
 

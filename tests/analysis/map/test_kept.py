@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,7 @@ def test_what_was_measured_at_a_point_scatters_by_seeds(made: Made) -> None:
     assert np.isnan(log).all(axis=0).tolist() == own.is_bound[point].tolist()
     seeds = draws.fit.runs.is_there[point].sum(axis=1)
     exact = ~own.is_bound[point]
+    assert log.std(axis=0)[exact] == pytest.approx(found.error[point][exact], rel=0.4)
     assert log.mean(axis=0)[exact] == pytest.approx(own.log[point][exact], abs=0.1)
     assert found.error[point] == pytest.approx(np.sqrt(draws.fit.variances.noise / seeds))
 
@@ -66,3 +69,21 @@ def test_the_nearest_point_is_the_place_itself_if_it_was_run(made: Made) -> None
         nearest = found.nearest(place, NUMBERS)
         assert found.distances(place, NUMBERS)[nearest] == 0
         assert all(at[name][nearest] == at[name][n] for name in LEVELS)
+
+
+def test_an_algorithm_is_known_where_it_ran(made: Made) -> None:
+    """At a level, or on both sides of a number between levels."""
+    draws, at = made
+    given = Costs.of(draws, at, GOOD)
+    log = given.log.copy()
+    log[np.array(at["at_work"]) < 30, 0] = log[np.array(at["skew"]) == "iid", 1] = np.nan
+    found, skew = replace(given, log=log), NUMBERS["skew"]
+    for at_work, kind, runs in (
+        (100, "dirichlet", [True, True]),
+        (60, "dirichlet", [True, True]),
+        (20, "dirichlet", [False, True]),
+        (500, "two_class", [True, True]),
+        (2, "iid", [False, False]),
+    ):
+        assert found.runs_at(PLACE | {"at_work": at_work, "skew": skew[kind]}, NUMBERS)[:2].tolist() == runs
+    assert not found.runs_at(PLACE | {"at_work": 100, "skew": 0.2}, NUMBERS)[1], "between iid and Dirichlet"

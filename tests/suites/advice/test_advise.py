@@ -45,7 +45,7 @@ def test_the_set_and_the_ratios_are_those_of_the_map(ask: Any) -> None:
     assert found.choices[0].ratios["seconds"].value == pytest.approx(1)
     assert found.choices[0].ratios["bytes"].value == pytest.approx(math.e)
     assert found.others == {"bytes": ("fedasync",)}
-    assert (found.is_sure, found.needed, found.among) == (True, 1, 6)
+    assert (found.is_sure, found.needed, found.among) == (True, 1, 5)
     other = ask(both, cost="bytes")
     assert [choice.algorithm for choice in other.choices] == ["fedasync"]
     assert other.choices[0].ratios["seconds"].value == pytest.approx(4)
@@ -64,26 +64,59 @@ def test_the_most_probable_one_comes_first(ask: Any) -> None:
 
 
 def test_more_than_five_are_no_answer(ask: Any) -> None:
-    found = ask(one(flat([0.0] * 6, own=10.0)))
+    found = ask(one(flat([0.0] * 6, own=10.0), public_data=()))
     assert (found.is_sure, found.needed, len(found.choices)) == (False, 6, 5)
     assert str(found).startswith("digits-demo: cannot say.\nOf the 6 algorithms that can run here, it takes 6 ")
-    others = saved({"seconds": flat(range(6)), "bytes": flat([0.0] * 6, own=10.0)}, **about())
+    others = saved({"seconds": flat(range(6)), "bytes": flat([0.0] * 6, own=10.0)}, **about() | {"public_data": ()})
     assert "\nFor other costs: fewest bytes: cannot say.\n" in str(ask(others))
 
 
 def test_who_cannot_run_is_not_compared(ask: Any) -> None:
-    """FedEcho is the best, and needs public data."""
-    log = [5.0, 1.0, 5.0, 0.0, 5.0, 5.0]
-    without, with_data = ask(one(flat(log)), "public=null"), ask(one(flat(log)))
-    assert (without.choices[0].algorithm, without.among) == ("fedavg", 5)
-    assert without.choices[0].ratios["seconds"].value == pytest.approx(1)
-    assert "needs public_data" in without.refused["fedecho"]
-    assert (with_data.choices[0].algorithm, with_data.choices[0].needs_public_data) == ("fedecho", True)
-    assert "fedecho (public data)" in str(with_data)
+    """FAVANO is the best, and keeps everybody at work."""
+    log = [5.0, 1.0, 5.0, 5.0, 5.0, 0.0]
+    refusing = replace(flat(log), algorithms=(*NAMES[:5], "favano"))
+    with_all, with_few = ask(one(refusing)), ask(one(refusing), "at_work=6")
+    assert [choice.algorithm for choice in with_all.choices] == ["favano"]
+    assert ([choice.algorithm for choice in with_few.choices], with_few.among) == (["fedavg"], 4)
+    assert with_few.choices[0].ratios["seconds"].value == pytest.approx(1)
+    assert list(with_few.refused) == ["favano"]
+    assert "it may have 20 jobs under way" in with_few.refused["favano"]
     with pytest.raises(
         UsageError, match=r"^advise: no algorithm of the map runs on scenario digits-demo: algorithm .* jobs under way"
     ):
-        ask(one(_keeping_everybody()), "at_work=3")
+        ask(one(_keeping_everybody()), "at_work=6")
+
+
+def test_groups_are_not_mixed(ask: Any) -> None:
+    """FedEcho costs least. It uses public data, which not every server has."""
+    log = [5.0, 1.0, 5.0, 0.0, 5.0, 5.0]
+    without, with_data = ask(one(flat(log)), "public=null"), ask(one(flat(log)))
+    assert "needs public_data" in without.refused["fedecho"]
+    assert without.with_public_data == ()
+    for found in (without, with_data):
+        assert ([choice.algorithm for choice in found.choices], found.among) == (["fedavg"], 5)
+        assert found.choices[0].ratios["seconds"].value == pytest.approx(1)
+    assert [choice.algorithm for choice in with_data.with_public_data] == ["fedecho"]
+    assert "\nWith the server's public data also try fedecho;" in str(with_data)
+    assert f"-a '{with_data.with_public_data[0].selector}' --seeds" in with_data.command
+    assert "public data" not in str(without)
+
+
+def test_who_was_never_run_at_such_clients_is_not_compared(ask: Any) -> None:
+    """At a number between levels both neighbours count."""
+    given = flat([5.0, 0.0, 1.0, 5.0, 5.0, 5.0])
+    log = given.log.copy()
+    log[np.array(given.points["at_work"]) < 100, 1] = np.nan
+    only_all = replace(given, log=log)
+    assert ask(one(only_all), "at_work=20").choices[0].algorithm == "fedbuff"
+    assert ask(one(only_all), "clients=100", "at_work=100").choices[0].algorithm == "fedavg"
+    assert ask(one(only_all), "clients=100", "at_work=60").choices[0].algorithm == "fedbuff"
+
+
+def test_a_row_has_the_options_of_its_selector(ask: Any) -> None:
+    mifa = replace(flat([5.0, 0.0, 5.0, 5.0, 5.0, 5.0]), algorithms=("fedasync", "mifa", *NAMES[2:]))
+    found = ask(one(mifa, selectors={"mifa": "mifa[sampling=without_replacement,start=warm]"}))
+    assert found.choices[0].selector == "mifa[cohort_size=20,sampling=without_replacement,start=warm]"
 
 
 def _keeping_everybody() -> Any:
@@ -98,7 +131,7 @@ def test_a_map_that_does_not_predict_answers_from_the_nearest_point(ask: Any) ->
     given = replace(given, log=log, error=np.full(log.shape, 0.01), is_bound=np.zeros(log.shape, bool))
     found = ask(one(given))
     assert [choice.algorithm for choice in found.choices] == ["fednova"]
-    assert found.among == 5, "FedAvg was not run there"
+    assert found.among == 4, "FedAvg was not run there, and FedEcho is in a group of its own"
     assert (
         found.point
         == given.points["point"][given.nearest({level.factor: level.taken for level in found.levels}, about()["numbers"])]
@@ -114,8 +147,9 @@ def test_the_command_runs_what_it_names(ask: Any) -> None:
     program, verb, scenario, *words = shlex.split(found.command)
     assert (program, verb, scenario, words[:2]) == ("fedbench", "run", "digits-demo", ["--set", "at_work=4"])
     selectors = [word for before, word in pairwise(words) if before == "-a"]
-    assert selectors == [choice.selector for choice in found.choices]
-    for choice in found.choices:
+    choices = (*found.choices, *found.with_public_data)
+    assert selectors == [choice.selector for choice in choices]
+    for choice in choices:
         options = algorithm(choice.selector).options()
         assert 4 in (options.get("concurrency"), options.get("cohort_size")) or choice.algorithm in ("fedasync", "ringmaster")
         tuned = about()["options"].get(choice.tuned_at, {}).get(choice.algorithm, {})
@@ -146,7 +180,7 @@ def test_an_answer_has_at_most_25_lines(ask: Any) -> None:
     assert found.is_far
     lines = str(found).split("\n")
     assert len(lines) <= 25
-    assert any(line.startswith("That is far outside the map") for line in lines)
+    assert "That is far outside: take the answer as a guess, and compare more algorithms with fedbench run." in lines[-2]
     assert "far outside" not in str(ask(made_up()))
 
 

@@ -14,17 +14,18 @@ PLACE = {"skew": NUMBERS["skew"]["iid"], "spread": 0.5, "at_work": 30, "steps": 
 
 
 def test_an_algorithm_that_cannot_run_says_why() -> None:
-    found = refused(["fedavg", "fedecho", "centralised", "favano"], load("digits-demo", ["at_work=5", "public=null"]), 0)
+    names = ("fedavg", "fedecho", "centralised", "favano")
+    found = refused(dict(zip(names, names, strict=True)), load("digits-demo", ["at_work=5", "public=null"]), 0)
     assert found["fedavg"] == ""
     assert "needs public_data" in found["fedecho"]
     assert found["centralised"] == "algorithm centralised is a reference"
     assert "it may have 20 jobs under way" in found["favano"]
-    assert refused(["fedecho"], load("digits-demo", ["public={size: 50}"]), 0) == {"fedecho": ""}
+    assert refused({"fedecho": "fedecho"}, load("digits-demo", ["public={size: 50}"]), 0) == {"fedecho": ""}
 
 
 def test_an_unknown_algorithm_is_an_error() -> None:
     with pytest.raises(UsageError, match=r"unknown algorithm 'fedbuf'; did you mean 'fedbuff'"):
-        refused(["fedbuf"], load("digits-demo"), 0)
+        refused({"fedbuff": "fedbuf"}, load("digits-demo"), 0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,77 @@
+"""Makes the map of a suite with a design: what was fitted to its runs, with what the suite says of
+its points, so that advice can be asked for without the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from fedbench.analysis.map.draws import Draws
+from fedbench.analysis.map.factors import Columns
+from fedbench.analysis.map.kept import Costs
+from fedbench.analysis.map.parts import Transfer
+from fedbench.analysis.map.prediction import Verdict
+from fedbench.analysis.map.saved import Saved, saved
+from fedbench.errors import UsageError
+from fedbench.scenarios import load as scenarios
+from fedbench.suites.suite import Suite
+from fedbench.suites.tuned import Tuned
+
+
+def made(
+    suite: Suite,
+    frozen: Tuned | None,
+    draws: Mapping[str, Draws],
+    verdicts: Mapping[str, Verdict],
+    *,
+    labels: Mapping[str, str],
+    public_data: Collection[str],
+    records: int,
+    seeds: tuple[int, int],
+    commit: str,
+    made: str,
+    transfer: Iterable[Transfer] = (),
+) -> Saved:
+    """Returns the map of a suite.
+
+    Args:
+        suite: it has a design and a scenario.
+        frozen: its tuned options, if it tunes.
+        draws: by axis, of models that were fitted to runs at the points of the design.
+        verdicts: by axis, whether the points held out were predicted. Without one an axis does not
+            predict. A point that could not be judged is a miss.
+        labels: by selector of the suite, the name of the algorithm in the model.
+        public_data: the names of those that use public data.
+        records, seeds: how many records the map rests on, and the fewest and the most of a row.
+        commit, made: of the records, and the day of the fit.
+        transfer: how well the order of algorithms agrees elsewhere.
+
+    Raises:
+        UsageError: for a suite without a scenario or a design.
+    """
+    if suite.scenario is None or suite.design is None:
+        raise UsageError(f"suite {suite.name}: a map needs a suite with a scenario and a design")
+    several = [point for point in suite.points if point.kind == "design"]
+    factors = next(iter(draws.values())).design.factors
+    points: Columns = {
+        "point": [point.name for point in several],
+        **{factor.name: [point.levels[factor.name] for point in several] for factor in factors},
+    }
+    chosen = {} if frozen is None else {point.name: frozen.points.get(point.name, {}) for point in several}
+    return saved(
+        {axis: Costs.of(one, points, verdicts.get(axis)) for axis, one in draws.items()},
+        suite=suite.name,
+        commit=commit,
+        made=made,
+        records=records,
+        seeds=seeds,
+        scenario=scenarios.load(suite.scenario).resolved(),
+        numbers={} if suite.anchors is None else suite.anchors.numbers,
+        public_data=tuple(sorted(public_data)),
+        selectors={name: selector for selector, name in labels.items() if name != selector},
+        options={
+            point: {labels[selector]: choice.options for selector, choice in choices.items() if selector in labels}
+            for point, choices in chosen.items()
+        },
+        first=() if suite.anchors is None else suite.anchors.first,
+        transfer=tuple(one.model_dump() for one in transfer),
+    )

@@ -224,6 +224,12 @@ def test_a_scenario_of_ones_own_is_asked_for_as_it_is(ask: Any, tmp_path: Path) 
     assert ask(made_up(), scenario=str(own)).command.startswith(f"fedbench run '{own}' -a ")
 
 
+def test_a_scenario_in_memory_is_named_by_what_differs_from_the_library(ask: Any) -> None:
+    found = ask(made_up(), scenario=fb.scenario("digits-demo", ["at_work=4"]))
+    assert found.command.startswith("fedbench run digits-demo --set at_work=4 -a ")
+    assert found == ask(made_up(), "at_work=4")
+
+
 def test_the_costs_of_a_real_fit_are_asked_at_the_place(ask: Any) -> None:
     """The ratios are those that the draws at the place have."""
     found = ask(made_up())

@@ -259,10 +259,13 @@ class _Answer:
     def of(
         cls, costs: Costs, place: Mapping[str, float], about: MapPart, reasons: Mapping[str, str], *, public_data: bool
     ) -> _Answer:
-        predicts = costs.predicts
-        log = costs.at(place, about.numbers) if predicts else costs.measured_at(costs.nearest(place, about.numbers))
         competes = [not reasons[name] and (name in about.public_data) == public_data for name in costs.algorithms]
-        runs = np.array(competes) & costs.runs_at(place, about.numbers) & ~np.isnan(log).any(axis=0)
+        if costs.predicts:
+            log, known = costs.at(place, about.numbers), costs.runs_at(place, about.numbers)
+        else:
+            log = costs.measured_at(costs.nearest(place, about.numbers))
+            known = np.asarray(~np.isnan(log).any(axis=0))
+        runs = np.array(competes) & known
         if not runs.any():
             return cls(costs, log, runs, [])
         close = close_to_best(log[:, None], runs[None])[0]

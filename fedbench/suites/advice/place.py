@@ -16,6 +16,7 @@ from fedbench.scenarios.load import validate
 from fedbench.scenarios.schema import Scenario
 from fedbench.written import digits, percent
 
+DIGITS = 6  # of what is measured, so that no last bit matters
 SLACK, FAR = 0.06, 0.5
 """A factor is outside if it is beyond its range by more than such a share of the range, since what
 is drawn for some clients scatters; and far outside by so much."""
@@ -92,7 +93,7 @@ def levels(here: Heterogeneity, costs: Costs, numbers: Numbers) -> tuple[Level, 
     for factor in costs.design.factors:
         if factor.name not in FACTORS:
             raise UsageError(f"map: factor {factor.name} cannot be measured in a scenario{nearest(factor.name, FACTORS)}")
-    found = {one.name: _level(one, float(getattr(here, one.name)), costs, numbers) for one in costs.design.factors}
+    found = {one.name: _level(one, round(float(getattr(here, one.name)), DIGITS), costs, numbers) for one in costs.design.factors}
     ties = sorted((abs(found[name].taken), name) for name in TIES if name in found)
     for _, weaker in ties[:-1]:
         found[weaker] = replace(found[weaker], taken=0.0)

@@ -72,7 +72,7 @@ def halving(suite: Suite, space: Space, point: Point, selector: str, draw: int) 
     """Returns the search of the rule above."""
     part = tuning_of(suite)
     assert isinstance(part, Halving)
-    drawn = space.trials(suite.algorithm(selector).name, part.trials, scramble(suite, space, point, selector, draw))
+    drawn = space.trials(type(suite.algorithm(selector)), part.trials, scramble(suite, space, point, selector, draw))
     several = _Trials(suite, space, point, selector, draw, drawn, suite.published(selector))
     return _halved(several, part.rungs, iter(suite.tuning_seeds(draw)))
 
@@ -85,9 +85,9 @@ def elsewhere(suite: Suite, space: Space, point: Point, selector: str, anchor: C
     part = tuning_of(suite)
     assert isinstance(part, Halving)
     assert part.anchors is not None
-    rungs, name = part.anchors.elsewhere.rungs, suite.algorithm(selector).name
-    again = space.only(name, part.anchors.elsewhere.options)
-    found = [] if again is None else again.trials(name, rungs[0].trials, scramble(suite, space, point, selector, 0))[1:]
+    rungs, cls = part.anchors.elsewhere.rungs, type(suite.algorithm(selector))
+    again = space.only(cls.name, part.anchors.elsewhere.options)
+    found = [] if again is None else again.trials(cls, rungs[0].trials, scramble(suite, space, point, selector, 0))[1:]
     drawn = [one for options in found if _takes(suite, point, selector, one := {**anchor.options, **options})]
     seeds = itertools.islice(suite.tuning_seeds(0), sum(rung.seeds for rung in part.rungs), None)
     chosen = yield from _halved(_Trials(suite, space, point, selector, 0, [anchor.options, *drawn], [], lent=True), rungs, seeds)

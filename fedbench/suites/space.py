@@ -90,16 +90,15 @@ class Space(Part):
         several = {key: one for key, one in self.of(name).items() if key in kept}
         return self.model_copy(update={"algorithms": {name: Options(options=several)}}) if kept else None
 
-    def trials(self, name: str, count: int, scramble: str | None = None) -> list[dict[str, float]]:
+    def trials(self, cls: type[Algorithm], count: int, scramble: str | None = None) -> list[dict[str, float]]:
         """Returns the options of every trial of an algorithm. The first trial changes nothing, so
         it has the default options. Then come `count` scrambled Sobol' points. The scrambling is
         a function of the text `scramble`, by default of the names of the space and of the
         algorithm. Source of the points: Owen 1998, as implemented by `scipy.stats.qmc`."""
         from scipy.stats import qmc  # takes a second
 
-        intervals = self.of(name)
-        cls = registry.find("algorithm", name)
-        text = f"{self.name} {name}" if scramble is None else scramble
+        intervals = self.of(cls.name)
+        text = f"{self.name} {cls.name}" if scramble is None else scramble
         key = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
         sampler = qmc.Sobol(len(intervals), scramble=True, rng=np.random.default_rng(key))
         with warnings.catch_warnings():
@@ -119,14 +118,17 @@ def _value(cls: type[Algorithm], key: str, value: float) -> float:
 
 
 def load(space: str | Path) -> Space:
-    """Returns a search space by its name in the library, or by the path to a YAML file.
+    """Returns a search space by its name in the library, or by the path to a YAML file. There an
+    algorithm may also be `path/to/mine.py:Mine`; its entry is found by the algorithm's own name.
 
     Raises UsageError for a file that cannot be read, an unknown algorithm or option, or an interval
     with values that the option does not take.
     """
     found = read(Space, space, LIBRARY, "search space")
+    entries: dict[str, Options] = {}
     for name, entry in found.algorithms.items():
         cls = registry.find("algorithm", name)
+        entries[cls.name] = entry
         for key, interval in entry.options.items():
             if key not in cls().options():
                 raise UsageError(
@@ -134,4 +136,4 @@ def load(space: str | Path) -> Space:
                 )
             for end in (interval.low, interval.high):
                 cls.make({key: _value(cls, key, end)})
-    return found
+    return found.model_copy(update={"algorithms": entries})

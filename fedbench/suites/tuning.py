@@ -85,8 +85,8 @@ def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Seque
     for point in points:
         scenario = suite.scenario_at(point, validation=True)
         for selector in selectors:
-            name = suite.algorithm(selector).name
-            for number, options in enumerate(space.trials(name, part.trials, scramble(suite, space, point, selector, draw))):
+            cls = type(suite.algorithm(selector))
+            for number, options in enumerate(space.trials(cls, part.trials, scramble(suite, space, point, selector, draw))):
                 algorithm = suite.algorithm(selector, options, point)
                 specs = tuple(RunSpec(scenario, algorithm, seed) for seed in suite.tuning_seeds(draw))
                 yield Trial(point.name, selector, number, options, specs, draw=draw)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedbench.algorithms.fedavg import FedAvg
 from fedbench.errors import RecordError, UsageError
 from fedbench.suites import trials as trials_table
 from fedbench.suites import tuned
@@ -207,7 +208,7 @@ def test_draws_of_a_search_at_once() -> None:
     """The first one has the trials that there always were."""
     own = sobol("fedavg", trials=4)
     first, other = (next(search(own, SPACE, own.points[0], "fedavg", draw)) for draw in (0, 1))
-    assert [trial.options for trial in first] == SPACE.trials("fedavg", 4)
+    assert [trial.options for trial in first] == SPACE.trials(FedAvg, 4)
     assert not {trial.options.get("local_lr") for trial in first[1:]} & {trial.options.get("local_lr") for trial in other[1:]}
     assert [[spec.seed for spec in several[0].specs] for several in (first, other)] == [[1000, 1001], [1002, 1003]]
 

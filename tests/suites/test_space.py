@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 
 from fedbench import registry
+from fedbench.algorithms import fedavg
+from fedbench.algorithms.fedavg import FedAvg
+from fedbench.algorithms.fedbuff import FedBuff
+from fedbench.algorithms.msync import MSync
 from fedbench.errors import UsageError
 from fedbench.suites.space import Interval, load
 from fedbench.suites.suite import load as load_suite
@@ -39,20 +43,20 @@ def test_intervals_take_in_the_published_options() -> None:
 
 
 def test_the_first_trial_is_published_and_the_others_are_spread() -> None:
-    trials = load("axes").trials("fedbuff", 16)
+    trials = load("axes").trials(FedBuff, 16)
     assert trials[0] == {}
     assert len(trials) == 17
     rates = np.log([trial["local_lr"] for trial in trials[1:]])
     places = np.floor(16 * (rates - math.log(0.003)) / (math.log(1) - math.log(0.003)))
     assert sorted(np.clip(places, 0, 15)) == pytest.approx(range(16), abs=1), "Sobol' points: one in each sixteenth"
     assert all(isinstance(trial["buffer_size"], int) and 2 <= trial["buffer_size"] <= 20 for trial in trials[1:])
-    assert trials == load("axes").trials("fedbuff", 16)
-    assert trials[1:9] == load("axes").trials("fedbuff", 8)[1:], "more trials begin with the same ones"
-    assert [t["local_lr"] for t in trials[1:]] != [t["local_lr"] for t in load("axes").trials("fedavg", 16)[1:]]
+    assert trials == load("axes").trials(FedBuff, 16)
+    assert trials[1:9] == load("axes").trials(FedBuff, 8)[1:], "more trials begin with the same ones"
+    assert [t["local_lr"] for t in trials[1:]] != [t["local_lr"] for t in load("axes").trials(FedAvg, 16)[1:]]
 
 
 def test_an_option_without_a_default_number_is_whole_where_its_values_are() -> None:
-    trials = load("axes").trials("msync", 16)[1:]
+    trials = load("axes").trials(MSync, 16)[1:]
     assert all(isinstance(trial["cohort_size"], int) for trial in trials)
     assert len({trial["cohort_size"] for trial in trials}) > 8
 
@@ -89,3 +93,17 @@ def test_an_algorithm_without_a_space() -> None:
         load("axes").of("fedavgx")
     with pytest.raises(UsageError, match="unknown search space 'axis'"):
         load("axis")
+
+
+def test_an_algorithm_in_a_file_has_an_entry_by_its_own_name(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(Path(fedavg.__file__).read_text().replace('name = "fedavg"', 'name = "mine"'))
+    file = tmp_path / "space.yaml"
+    file.write_text(
+        f"{{schema: 1, name: own, algorithms: {{'{mine}:FedAvg': {{options: {{local_lr: {{low: 0.01, high: 1}}}}}}}}}}"
+    )
+    found = load(file)
+    assert found.algorithms.keys() == {"mine"}
+    trials = found.trials(registry.find("algorithm", f"{mine}:FedAvg"), 4)
+    assert len(trials) == 5
+    assert all(0.01 <= trial["local_lr"] <= 1 for trial in trials[1:])

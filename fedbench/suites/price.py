@@ -171,14 +171,14 @@ class Rate:
         return self.fixed + self.per_step * steps
 
     @classmethod
-    def measured(cls, spec: RunSpec) -> Rate:
+    def measured(cls, spec: RunSpec, clock: Callable[[], float] = time.perf_counter) -> Rate:
         """Measures two runs that are cut short. One run before them loads the data."""
         taken = []
         Run(_cut(spec, SAMPLES[0])).record()
         for share in SAMPLES:
-            begin = time.perf_counter()
+            begin = clock()
             record = Run(_cut(spec, share)).record()
-            taken.append((record.ledger.trained_steps, time.perf_counter() - begin))
+            taken.append((record.ledger.trained_steps, clock() - begin))
         (few, short), (many, long) = taken
         per_step = max(0.0, (long - short) / max(1, many - few))
         return cls(max(0.0, short - per_step * few), per_step)

@@ -91,11 +91,32 @@ def judge(rows: Rows, look: Look) -> Verdict:
     """Returns who goes on of the rows of one group, by the runs of the look's seeds. Raises
     RecordError if rows have different seeds."""
     taken = {row: sorted(runs, key=lambda run: run.seed)[: look.seeds] for row, runs in rows.items()}
-    found = {rule: reached(taken, rule) for rule in RULES}
-    every = next(iter(taken.values()))[0].spec.scenario.evaluation.spacing["every_seconds"]
+    return verdict(tuple(rows), boards(on_boards(taken), look))
+
+
+def on_boards(rows: Rows) -> dict[tuple[str, Rule], Costs]:
+    """Returns the costs of the rows of one group by axis and rule, at the targets that get a
+    verdict; nothing if none does."""
+    found = {rule: reached(rows, rule) for rule in RULES}
+    every = next(iter(rows.values()))[0].spec.scenario.evaluation.spacing["every_seconds"]
     targets = resolved(found["window"].on(SECONDS), every)
-    costs = {(axis, rule): found[rule].on(AXES[axis]).at(targets) for axis in BOARD_AXES for rule in RULES} if targets else {}
-    return verdict(tuple(rows), boards(costs, look))
+    return {(axis, rule): found[rule].on(AXES[axis]).at(targets) for axis in BOARD_AXES for rule in RULES} if targets else {}
+
+
+def far_behind(rows: Rows, factor: float) -> dict[str, Reason]:
+    """Returns the rows of one group that cost at least `factor` times as much as another one, on
+    every axis and by both rules, with the comparison that is closest to keeping them. It takes one
+    seed, so how much rows scatter is not known, and the factor has to be far beyond it. A miss
+    counts with what the run had spent. The cheapest row of any board is never among them."""
+    found = {place: compare(one) for place, one in on_boards(rows).items()}
+    behind: dict[str, Reason] = {}
+    for i, row in enumerate(rows):
+        worst = {place: int(one.least[i].argmax()) for place, one in found.items()}
+        place = min(worst, key=lambda place: found[place].least[i, worst[place]], default=None)
+        if place is not None and (least := float(found[place].least[i, worst[place]])) >= math.log(factor):
+            rival, at_least = found[place].costs.rows[worst[place]], float(f"{math.exp(min(least, 20.0)):.6g}")
+            behind[row] = Reason.model_validate({"axis": place[0], "rule": place[1], "rival": rival, "at_least": at_least})
+    return behind
 
 
 def boards(costs: Mapping[tuple[str, Rule], Costs], look: Look) -> Boards:

@@ -12,7 +12,7 @@ from fedbench.analysis.board import BOARD_AXES
 from fedbench.analysis.costs import Costs
 from fedbench.analysis.reaching import Rule
 from fedbench.errors import RecordError
-from fedbench.suites.race.judging import RULES, Reason, Verdict, boards, digest, judge, verdict, verdicts
+from fedbench.suites.race.judging import RULES, Reason, Verdict, boards, digest, far_behind, judge, verdict, verdicts
 from fedbench.suites.race.schema import Look, Race
 from tests.analysis import runs_made_up
 from tests.analysis.boards_made_up import costs_of
@@ -144,3 +144,24 @@ def test_a_race_ends_when_one_row_is_left() -> None:
 def test_a_digest_is_of_the_runs_in_any_order() -> None:
     runs = row("a", 4.0)
     assert digest(runs) == digest(runs[::-1]) != digest(runs[1:])
+
+
+def test_far_behind_is_who_costs_so_many_times_as_much_on_every_board() -> None:
+    rows = {"a": row("a", 3.0, seeds=1), "b": row("b", 9.0, seeds=1), "c": row("c", 16.0, seeds=1)}
+    assert far_behind(rows, 5.4) == {}
+    assert set(far_behind(rows, 5.3)) == {"c"}
+    assert set(far_behind(rows, 2.9)) == {"b", "c"}
+    reason = far_behind(rows, 5.3)["c"]
+    assert reason.rival == "a"
+    assert reason.at_least == pytest.approx(16 / 3, rel=1e-5)
+    for run in rows["c"]:
+        run.curves["bytes"] = run.curves["bytes"] // 10
+    assert set(far_behind(rows, 2.9)) == {"b"}, "it is cheap in bytes"
+
+
+def test_a_miss_counts_with_what_the_run_had_spent() -> None:
+    """20 seconds, so that who misses is at least four times as dear as who needs five."""
+    rows = {"a": row("a", 5.0, seeds=1), "none": row("none", None, seeds=1)}
+    assert set(far_behind(rows, 3.9)) == {"none"}
+    assert far_behind(rows, 4.1) == {}
+    assert far_behind({"none": rows["none"], "other": row("other", None, seeds=1)}, 1.1) == {}

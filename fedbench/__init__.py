@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fedbench.results.store import Store
     from fedbench.scenarios.load import load as scenario
     from fedbench.suites.advice.advise import Advice, advise
+    from fedbench.suites.own_race.race import race
 
     __version__: str
 
@@ -32,6 +33,7 @@ __all__ = [
     "kernels",
     "plan",
     "protocols",
+    "race",
     "run",
     "scenario",
     "types",
@@ -44,6 +46,7 @@ _PLACES = {
     "Store": "fedbench.results.store:Store",
     "advise": "fedbench.suites.advice.advise:advise",
     "plan": "fedbench.launch.runner:plan",
+    "race": "fedbench.suites.own_race.race:race",
     "run": "fedbench.launch.runner:run",
     "scenario": "fedbench.scenarios.load:load",
 }

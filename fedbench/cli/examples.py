@@ -35,6 +35,7 @@ EXAMPLES = {
     "plan": Example("fedbench plan digits-demo -a fedavg -a 'fedbuff[buffer_size=5]'"),
     "advise": Example("fedbench advise digits-demo --map my-map.npz", needs="a map `my-map.npz`"),
     "run": Example("fedbench run digits-demo -a fedavg -a fedbuff --seeds 3"),
+    "race": Example("fedbench race digits-demo -a fedavg -a fedbuff --set at_work=10 --minutes 1"),
     "tune": Example("fedbench tune smoke -j 2"),
     "suite": Example("fedbench suite plan smoke"),
     "suite list": Example("fedbench suite list"),

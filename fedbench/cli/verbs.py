@@ -31,6 +31,7 @@ GROUPS = {
         "plan": Verb("plan:command", "Simulate the clock of a run without training."),
         "advise": Verb("advise:command", "Say which algorithms to try on a scenario, and how sure that is."),
         "run": Verb("run:command", "Run algorithms on a scenario and record every run."),
+        "race": Verb("race:command", "Find the best algorithms for a scenario in so many minutes."),
         "tune": Verb("tune:command", "Tune the options of all algorithms of a suite."),
         "suite": Verb("suite_results:app", "Run experiments over scenarios, algorithms and seeds."),
         "new": Verb("new:app", "Write a template for your own algorithm or data."),

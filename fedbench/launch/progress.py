@@ -95,9 +95,10 @@ class Bars(_Counting):
 
     in_full = False
 
-    def __init__(self, bars: Progress) -> None:
+    def __init__(self, bars: Progress, *, lines: bool = True) -> None:
+        """Without `lines` nothing is printed of a run that has ended."""
         super().__init__()
-        self.bars = bars
+        self.bars, self.lines = bars, lines
         self.tasks: dict[int, TaskID] = {}
         self.all: TaskID | None = None
 
@@ -118,7 +119,8 @@ class Bars(_Counting):
     def _end(self, run: int, line: str) -> None:
         if run in self.tasks:
             self.bars.remove_task(self.tasks.pop(run))
-        self.bars.console.print(Text(line))
+        if self.lines:
+            self.bars.console.print(Text(line))
         if self.all is not None:
             self.bars.update(self.all, completed=self.done, description=f"{self.done} of {self.runs} runs")
 
@@ -186,12 +188,13 @@ class Notebook(_Counting):
 
 
 @contextlib.contextmanager
-def watching(show: bool | None = None) -> Iterator[Watcher]:
+def watching(show: bool | None = None, *, lines: bool = True) -> Iterator[Watcher]:
     """Gives the watcher that fits the place in which the program runs. It writes to stderr, or
     under the cell of a notebook.
 
     If `show` is None, there are bars on a terminal, a text in a notebook, and nothing elsewhere. If
-    it is True, there are lines elsewhere. If it is False, nothing is shown.
+    it is True, there are lines elsewhere. If it is False, nothing is shown. Without `lines`, runs
+    have none of their own.
     """
     console = Console(stderr=True, highlight=False)
     if show is False:
@@ -200,9 +203,9 @@ def watching(show: bool | None = None) -> Iterator[Watcher]:
         yield Notebook()
     elif console.is_terminal:
         with _bars(console) as bars:
-            yield Bars(bars)
+            yield Bars(bars, lines=lines)
     else:
-        yield Lines(console) if show else Silence()
+        yield Lines(console) if show and lines else Silence()
 
 
 def in_notebook() -> bool:

@@ -107,13 +107,14 @@ class Space(Part):
         return [
             {},
             *(
-                {key: _value(cls, key, one.at(u)) for (key, one), u in zip(intervals.items(), place, strict=True)}
+                {key: value_of(cls, key, one.at(u)) for (key, one), u in zip(intervals.items(), place, strict=True)}
                 for place in places
             ),
         ]
 
 
-def _value(cls: type[Algorithm], key: str, value: float) -> float:
+def value_of(cls: type[Algorithm], key: str, value: float) -> float:
+    """Returns the value of an option, which is whole if the option takes whole numbers."""
     return round(value) if takes_whole_numbers(hints(cls)[key]) else value
 
 
@@ -135,5 +136,5 @@ def load(space: str | Path) -> Space:
                     f"search space {found.name}: algorithm {name} has no option {key!r}{nearest(key, cls().options())}"
                 )
             for end in (interval.low, interval.high):
-                cls.make({key: _value(cls, key, end)})
+                cls.make({key: value_of(cls, key, end)})
     return found.model_copy(update={"algorithms": entries})

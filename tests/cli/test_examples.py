@@ -18,6 +18,7 @@ from tests.cli.commands import fedbench
 
 CALM = ["-p", "calm", "-a", "fedavg", "-a", "fedbuff", "--quiet"]
 SMALLER = {
+    "race": ["--minutes", "0.05"],
     "tune": CALM,
     "suite run": CALM,
     "suite plan": [*CALM[:-1], "--untimed"],

@@ -19,6 +19,7 @@ SLOW = {
     "own-algorithm",
     "own-data",
     "own-suite",
+    "race",
     "read-a-record",
     "determinism",
     "review-a-claim",

@@ -58,6 +58,17 @@ def test_bars_on_a_terminal(tmp_path: Path) -> None:
     assert max(len(line) for part in text.splitlines() for line in part.split("\r")) <= 80
 
 
+def test_bars_without_a_line_for_each_run(tmp_path: Path) -> None:
+    """For thousands of short runs."""
+    script = SCRIPT.replace(
+        "fb.run(", "from fedbench.launch.progress import watching\nwith watching(lines=False) as watcher:\n    fb.run("
+    )
+    code, text = on_a_terminal([sys.executable, "-c", script, "{'watcher': watcher}"], tmp_path)
+    assert code == 0, text
+    assert "1 of 2 runs" in text
+    assert "of 2: fed" not in text
+
+
 def test_silence_on_a_terminal(tmp_path: Path) -> None:
     assert on_a_terminal([sys.executable, "-c", SCRIPT, "{'progress': False}"], tmp_path) == (0, "")
 

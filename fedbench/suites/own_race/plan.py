@@ -23,6 +23,7 @@ end rests on the seeds that all rows have by then.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import time
@@ -155,8 +156,7 @@ def made(given: Given, clock: Callable[[], float] = time.perf_counter) -> Plan:
         one, why = next(iter(refused.items()))
         raise UsageError(f"race: none of {len(refused)} algorithms can run on scenario {given.scenario.name}; {one}: {why}")
     _check_pairs(suite, list(steps), given.scenario)
-    middle = sorted(steps, key=lambda one: (steps[one], one))[len(steps) // 2]
-    rate = Rate.measured(first[middle], clock)
+    rate = _rate([first[one] for one in sorted(steps, key=lambda one: (steps[one], one))], clock)
     seconds = {one: rate.seconds(count) for one, count in steps.items()}
     suite = OneScenario.of(given.scenario, list(steps), given.first_seed)
     space = space_of(suite, given.space) if given.tune else Space(schema=1, name=suite.name, algorithms={})
@@ -172,6 +172,15 @@ def made(given: Given, clock: Callable[[], float] = time.perf_counter) -> Plan:
         space=space,
         asked=given.asked,
     )
+
+
+def _rate(specs: Sequence[RunSpec], clock: Callable[[], float]) -> Rate:
+    """Returns what a step costs by the run in the middle, or by one near to it where that fails.
+    What fails does so again in the race, which names it."""
+    for _, spec in sorted(enumerate(specs), key=lambda one: abs(one[0] - len(specs) // 2)):
+        with contextlib.suppress(Exception, SystemExit):
+            return Rate.measured(spec, clock)
+    return Rate(0.0, 0.0)
 
 
 def _check_pairs(suite: OneScenario, rows: Sequence[str], scenario: Scenario) -> None:

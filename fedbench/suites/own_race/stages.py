@@ -147,7 +147,7 @@ class Stages:
 
     def stopped(self) -> dict[str, str]:
         """Returns the rows of which a run failed in the race, where their group stops."""
-        if self.stage != RACE:
+        if self.stage != RACE or not self.left():
             return {}
         found = {
             row: [self.failed[one.run_id] for one in specs if one.run_id in self.failed]
@@ -170,10 +170,11 @@ class Stages:
         """Runs all stages to their end. `compute` may raise OutOfTime at any of them."""
         self._first_seed(compute, tell)
         self._tune(compute, tell)
-        rows = self.finalists()
-        if not rows:
+        if not self.left():
             return
-        tell(f"{RACE}: {written.counted(len(rows), 'row')} with the options that were chosen; looks after 3, 10, 20 and 40 seeds")
+        tell(
+            f"{RACE}: {written.counted(len(self.finalists()), 'row')} with the options that were chosen; looks after 3, 10, 20 and 40 seeds"
+        )
 
         def computed(wanted: Sequence[RunSpec]) -> None:
             self._say(tell, RACE, wanted)
@@ -186,7 +187,7 @@ class Stages:
         self._say(tell, f"{FIRST}: all {len(specs)} rows with their default options", specs)
         compute(specs)
         behind = self.behind()
-        if not self.has_verdict():
+        if self.groups() and not self.has_verdict():
             raise UsageError(_no_verdict(self.scenario))
         tell(f"{FIRST}: {len(self.left())} of {len(specs)} rows are left")
         for row, why in behind.items():
@@ -206,7 +207,6 @@ class Stages:
 
     # ---- time ----
 
-    @cached_property
     def seconds(self) -> Mapping[str, float]:
         """Returns about how long a run of each algorithm trains on one core, by its name: what
         first runs took, else what the plan says."""
@@ -220,8 +220,8 @@ class Stages:
     def minutes(self, specs: Sequence[RunSpec]) -> float:
         """Returns about how many minutes these runs take. A run with a part of the budget takes as
         large a part of the time."""
-        whole = self.scenario.budget.seconds
-        each = (taken(self.seconds[one.algorithm.name], one.scenario.budget.seconds / whole) for one in specs)
+        seconds, budget = self.seconds(), self.scenario.budget.seconds
+        each = (taken(seconds[one.algorithm.name], one.scenario.budget.seconds / budget) for one in specs)
         return self.pace * sum(each) / 60 / self.processes
 
     def took(self, specs: Sequence[RunSpec], seconds: float) -> None:

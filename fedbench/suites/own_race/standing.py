@@ -28,7 +28,7 @@ def result(given: Given, stages: Stages) -> RaceResult:
     plan, race = stages.plan, stages.stage == RACE
     dropped = [Dropped(row, 1, str(why)) for row, why in stages.behind().items()]
     systems: list[System] = []
-    if race and stages.finalists():
+    if race and stages.left():
         found = decisions.read(stages.store.root, stages.final, None)
         systems = [_system(stages, one, found) for one in stages.entries().fields]
         dropped += [Dropped(row, look.look.seeds, str(why)) for _, look, row, why in found.dropped()]
@@ -63,7 +63,8 @@ def _to_the_first_look(stages: Stages) -> float:
     first = missing(stages.store, stages.first().values())
     rows = stages.left() or list(stages.plan.entrants)
     looked = [spec for row in rows for spec in stages.suite.runs(stages.suite.here, row)[1:LEAST_SEEDS]]
-    seconds = {row: stages.seconds[stages.suite.algorithm(row).name] for row in rows}
+    by_name = stages.seconds()
+    seconds = {row: by_name[stages.suite.algorithm(row).name] for row in rows}
     tuning = (
         tuning_seconds(stages.scenario, stages.plan.rungs, seconds, stages.plan.space) / 60 / stages.processes
         if stages.plan.rungs

@@ -13,6 +13,7 @@ from fedbench.suites.own_race.stages import FIRST, RACE, Stages
 from fedbench.suites.own_race.standing import result
 from fedbench.suites.race import decisions
 from fedbench.suites.space import Space
+from tests.conftest import alter
 from tests.suites.race.runs_made_up import row as made_up
 
 from .conftest import given, scenario
@@ -108,6 +109,9 @@ def test_minutes_are_learnt_from_what_runs_took(tmp_path: Path) -> None:
     specs = list(one.first().values())
     assert one.minutes(specs) == pytest.approx(3.0, rel=0.01)
     add(one, dict.fromkeys(ROWS, 1))
+    for run in one._records.values():
+        alter(run, "provenance.wall_seconds", 30.0)
     before = one.minutes(specs)
+    assert before == pytest.approx(1.5, rel=0.01)
     one.took(specs, 2 * 60 * before)
     assert one.minutes(specs) == pytest.approx(2 * before)

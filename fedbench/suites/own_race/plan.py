@@ -11,8 +11,9 @@ The schedule, from what suits few minutes:
 2. The rows that are left are tuned by successive halving, all with the same rungs. The more
    minutes, the larger they are; if not even the smallest fit into TUNING_SHARE of the time that is
    left, nobody is tuned. A comparison of tuned rows with others would be one of who was tuned.
-3. Every row races with the options that were chosen for it, its own defaults among them, by the
-   looks of the suite `map`. It takes all the time that is left, and a race with all seeds ends.
+3. Every row races with the options that were chosen for it, its own defaults among them: looks
+   after 3, 10, 20 and 40 seeds drop those that cannot be the best any more. It takes all the time
+   that is left, and a race with all seeds ends.
 
 A clock decides two things and no other. At the first call, short runs are timed, and the rungs
 follow from their price and from the minutes. They are written into the store as the plan. And the

@@ -71,14 +71,17 @@ def fit(
             such points tell apart.
 
     Raises:
-        UsageError: for what `runs.read` and `Design.over` refuse, and for a point that is there
-            twice.
+        UsageError: for what `runs.read` and `Design.over` refuse, for a point that is there twice,
+            and for an algorithm whose runs are all censored.
         FedbenchError: if the variances do not settle.
     """
     design, names = Design.over(factors, interactions, points, possible), list(points["point"])
     for name in (one for one, count in Counter(names).items() if count > 1):
         raise UsageError(f"map: the design has the point {quoted(name)} twice")
     runs = reading.read(columns, names)
+    for k in np.flatnonzero(runs.per_algorithm(np.where(runs.is_censored, 0.0, 1.0)) == 0):
+        count = int(runs.per_algorithm(np.ones(runs.log.shape))[k])
+        raise UsageError(f"map: all {count} runs of {runs.algorithms[k]} are censored; leave it out")
     return refitted(design, runs, design.matrix(points))
 
 

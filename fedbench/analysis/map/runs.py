@@ -62,7 +62,7 @@ def read(columns: Columns, points: Sequence[str]) -> Runs:
     Raises:
         UsageError: for a missing column, columns of other lengths, a cost that is no finite number
             above 0, a run that is there twice, a point that is not known or has no run, fewer than
-            two algorithms, no point with two seeds, or an algorithm whose runs are all censored.
+            two algorithms, or no point with two seeds.
     """
     _check(columns, points)
     draws = columns.get("tuning") or [None] * len(columns["cost"])
@@ -87,12 +87,7 @@ def read(columns: Columns, points: Sequence[str]) -> Runs:
     )
     log, is_there, is_censored = np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     log[at], is_there[at], is_censored[at] = np.log(columns["cost"]), True, columns["is_censored"]
-    found = Runs(tuple(algorithms), tuple(points), algorithm, tuning, log, is_there, is_censored)
-    for k in np.flatnonzero(found.per_algorithm(np.where(is_censored, 0.0, 1.0)) == 0):
-        raise UsageError(
-            f"map: all {int(found.per_algorithm(np.ones(shape))[k])} runs of {algorithms[k]} are censored; leave it out"
-        )
-    return found
+    return Runs(tuple(algorithms), tuple(points), algorithm, tuning, log, is_there, is_censored)
 
 
 def _check(columns: Columns, points: Sequence[str]) -> None:

@@ -170,3 +170,10 @@ def test_a_point_that_is_there_twice_is_refused() -> None:
     columns, at, _ = one_world()
     with pytest.raises(UsageError, match=r"^map: the design has the point 'p3' twice$"):
         fit(columns, at | {"point": [*at["point"][:-1], "p3"]}, FACTORS, PAIRS)
+
+
+def test_an_algorithm_that_never_arrives_is_refused() -> None:
+    columns, at, _ = one_world()
+    columns["is_censored"] = [name == "a2" for name in columns["algorithm"]]
+    with pytest.raises(UsageError, match=r"^map: all 108 runs of a2 are censored; leave it out$"):
+        fit(columns, at, FACTORS, PAIRS)

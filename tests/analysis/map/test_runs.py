@@ -60,7 +60,6 @@ def changed(**columns: Any) -> dict[str, list[Any]]:
         ({name: column[:3] for name, column in GOOD.items()}, "map: no run at the point 'q' of the design"),
         ({name: [*column[:2], column[3], column[5]] for name, column in GOOD.items()},
             "map: every point has one seed; expected two or more, or seeds and scatter cannot be told apart"),
-        (GOOD | {"is_censored": [True, False, False, False, True, True]}, "map: all 3 runs of b are censored; leave it out"),
     ],
 )  # fmt: skip
 def test_what_is_refused(columns: dict[str, list[Any]], message: str) -> None:

@@ -290,3 +290,9 @@ SHORT: Style = {
 def cost(value: float | None, misses: bool, axis: str = "seconds", style: Style = FULL) -> str:
     """Returns a cost, which is a lower bound if a target is missed: `≥ 32.5 s`."""
     return NONE if value is None else bound(style[axis](value), misses)
+
+
+def cost_between(found: tuple[float, float, float], axis: str = "seconds", style: Style = SHORT) -> str:
+    """Returns a cost with the ends of its interval: `12 s [10 s, 15 s]`."""
+    value, low, high = (style[axis](one) for one in found)
+    return f"{value} [{low}, {high}]"

@@ -43,6 +43,7 @@ EXAMPLES = {
     "suite run": Example("fedbench suite run smoke --tuned results/tuned/smoke.yaml -j 2", after="tune"),
     "suite status": Example("fedbench suite status smoke"),
     "suite design": Example("fedbench suite design map"),
+    "suite map": Example("fedbench suite map corners.yaml", needs="a suite with a design, whose records are packed"),
     "suite pack": Example("fedbench suite pack smoke --tuned results/tuned/smoke.yaml", after="suite run"),
     "suite unpack": Example("fedbench suite unpack smoke --store restored", after="suite pack"),
     "suite verify": Example("fedbench suite verify smoke --sample 3", after="suite pack"),

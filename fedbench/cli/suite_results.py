@@ -12,7 +12,7 @@ import typer
 
 from fedbench import rules
 from fedbench.analysis import profiles
-from fedbench.cli import suite_design, suite_race
+from fedbench.cli import suite_design, suite_map, suite_race
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, DrawOption, FolderOption, ProcessesOption, SuitesArgument
 from fedbench.cli.output import say, show
@@ -26,12 +26,14 @@ from fedbench.suites import suite as suites
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.reference import reference_file, reference_of
 from fedbench.suites.findings.results import load
+from fedbench.suites.mapped import statements
 from fedbench.suites.race import decisions
 
 PAGE = Path("results/findings.md")
 
 
 app.command("design")(suite_design.design)
+app.command("map")(suite_map.map_)
 
 
 @app.command("pack")
@@ -152,11 +154,12 @@ def report(
     """Write a page of findings from the records of suites.
 
     The page has the cheapest algorithm at each point, how sure that is, and how much the options
-    matter.
+    matter. It begins with the maps of suites with a design, which `suite map` makes.
     """
     found = [load(suites.load(suite), folder, archives) for suite in several]
     given = {"--tuned-in": (folder, TUNED), "--archives": (archives, ARCHIVES), "-o": (output, PAGE)}
     words = [f"{name} {value}" for name, (value, default) in given.items() if value != default]
-    text = page(found, " ".join(["fedbench suite report", *several, *words]), rules.VERSION)
+    maps = {one.suite.name: statements.read(archives / one.suite.name, one) for one in found if one.suite.design is not None}
+    text = page(found, " ".join(["fedbench suite report", *several, *words]), rules.VERSION, maps)
     write_atomically(output, text.encode())
     show(f"{sum(len(results.runs) for results in found):,} runs -> {output}")

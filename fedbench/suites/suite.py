@@ -26,7 +26,7 @@ from fedbench.suites import anchors
 from fedbench.suites.at_work import capped
 from fedbench.suites.design import schema as designs
 from fedbench.suites.design.points import points
-from fedbench.suites.design.schema import Kind, Value
+from fedbench.suites.design.schema import Design, Kind, Value
 from fedbench.suites.race.schema import Race
 from fedbench.suites.tuning_parts import Anchors, Halving, Name, Rung, Seeds, Tuning
 
@@ -73,6 +73,7 @@ class Suite(Part):
     race: Race | None = None
     rows: Literal["all", "tuned"] = "all"
     _read: dict[tuple[str, ...], Scenario] = PrivateAttr(default_factory=dict)  # scenarios that were read from their files
+    _beside: tuple[Path, ...] = PrivateAttr(default=())  # folders in which its design is looked for first
 
     def _check(self) -> None:
         for i, point in enumerate(self.points):
@@ -98,6 +99,12 @@ class Suite(Part):
     def places(self) -> dict[str, dict[str, Value]]:
         """Returns the places of all points, by name of the point and by factor."""
         return {point.name: point.places for point in self.points}
+
+    def designed(self) -> Design:
+        """Returns the design whose rows are the points. Raises UsageError if it has none."""
+        if self.design is None:
+            raise UsageError(f"suite {self.name}: its points are those of no design, so there are no factors to map")
+        return designs.load(self.design, self._beside)
 
     def tuning_seeds(self, draw: int) -> range:
         """Returns the seeds of a draw of the tuning. Raises ValueError if there is one among them
@@ -246,6 +253,7 @@ def load(suite: str | Path | Suite) -> Suite:
         return suite
     file = problems.file_of(suite, LIBRARY, "suite")
     found = validated(Suite, _with_points(plain_files.mapping(file, "suite"), file), str(file))
+    found._beside = (file.parent,)
     for point in found.points:
         found.scenario_at(point)
         for rung in found.tuning.rungs_at(point.name) if isinstance(found.tuning, Halving) else ():

@@ -4,15 +4,17 @@ not say."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fedbench import written
 from fedbench.analysis.bootstrap import Interval
 from fedbench.errors import UsageError
 from fedbench.suites.findings import numbers, orders, tables
+from fedbench.suites.findings.map_screens import of_map
 from fedbench.suites.findings.markdown import table
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, in_short
+from fedbench.suites.mapped.statements import Map
 
 TUNED_LIMITS = """\
 - Options are the best of a few trials, chosen on tuning seeds and held-out training data. More trials, or other ranges, can change which
@@ -27,13 +29,14 @@ LIMITS = """\
 - Rows with default options have the defaults of the version that ran them. They are no paper's options."""
 
 
-def page(suites: Sequence[Results], command: str, rules_version: int) -> str:
+def page(suites: Sequence[Results], command: str, rules_version: int, maps: Mapping[str, Map] | None = None) -> str:
     """Returns the whole page.
 
     Args:
         suites: the results of every suite.
         command: the command that makes the page again from the committed records.
         rules_version: the version of the rules.
+        maps: by name what the maps of suites with a design say, with which the page then begins.
 
     Raises:
         UsageError: for a suite with one seed.
@@ -51,6 +54,7 @@ def page(suites: Sequence[Results], command: str, rules_version: int) -> str:
     sections = [
         "# Findings",
         made,
+        *(section for results in suites if (said := (maps or {}).get(results.suite.name)) for section in of_map(results, said)),
         *_first_screen(suites, transfers),
         *agreements,
         "## Words",
@@ -82,7 +86,8 @@ def _first_screen(suites: Sequence[Results], transfers: Sequence[str]) -> Iterat
 
 
 def _first_tuned(suites: Sequence[Results]) -> Results | None:
-    return next((one for one in suites if one.tuned), None)
+    """Returns the first suite with tuned rows and without a map, which has a screen of its own."""
+    return next((one for one in suites if one.tuned and one.suite.design is None), None)
 
 
 def _limits(results: Results) -> Iterator[str]:

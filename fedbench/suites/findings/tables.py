@@ -50,7 +50,7 @@ def decisions(results: Results) -> str:
     rows = []
     for point in results.suite.points:
         if point.name in results.tuned:
-            rows.append((point.name, *(_cell(_ranking(results, kind, point.name, axis), axis) for kind, axis in wanted)))
+            rows.append((point.name, *(cell(_ranking(results, kind, point.name, axis), axis) for kind, axis in wanted)))
     return table(head, rows)
 
 
@@ -59,7 +59,7 @@ def _ranking(results: Results, kind: str, point: str, axis: str) -> Ranking | No
     return None if group is None else results.tuned[point].ranking(group, axis)
 
 
-def _cell(one: Ranking | None, axis: str) -> str:
+def cell(one: Ranking | None, axis: str) -> str:
     """Returns the cheapest row with its cost, and the others of the set of the best."""
     if one is None:
         return ""
@@ -151,7 +151,7 @@ def _other_axes(results: Results, kind: str) -> str:
     """Returns the tables of the other axes: the cheapest row and the set of the best."""
     head = ("point", *(f"fewest {words}" for words, _ in OTHER_AXES.values()))
     points = numbers.rankings(results, kind)
-    rows = [(point, *(_cell(numbers.rankings(results, kind, axis).get(point), axis) for axis in OTHER_AXES)) for point in points]
+    rows = [(point, *(cell(numbers.rankings(results, kind, axis).get(point), axis) for axis in OTHER_AXES)) for point in points]
     return table(head, rows)
 
 

@@ -1,0 +1,35 @@
+"""`fedbench suite map`."""
+
+from __future__ import annotations
+
+from fedbench.analysis.map.draws import REPLICATES
+from fedbench.cli.interrupts import interruptible
+from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, ProcessesOption
+from fedbench.cli.output import say, show
+from fedbench.cli.suite import SuiteArgument
+from fedbench.suites import suite as suites
+from fedbench.suites.findings.results import load
+from fedbench.suites.mapped import asking, fitting, statements
+from fedbench.written import counted
+
+
+def map_(
+    suite: SuiteArgument, processes: ProcessesOption = 1, folder: FolderOption = TUNED, archives: ArchivesOption = ARCHIVES
+) -> None:
+    """Fit the map of a suite with a design, and write what it says.
+
+    The model of costs over the design's factors is fitted to the archived records, for every axis.
+    What it says, and whether it predicts the points held out, goes to map.json beside them, which
+    `suite report` shows. The same records give the same file: linear algebra has one thread in each
+    process. The suite map takes some twenty minutes of a processor.
+    """
+    found = suites.load(suite)
+    results = load(found, folder, archives)
+    with interruptible("nothing is kept, and the same command begins anew"):
+        show(f"suite {found.name}: fits each model, and {REPLICATES} times again to see how sure it is")
+        said = asking.said(results, fitting.both(results, processes=processes))
+    statements.write(archives / found.name, said)
+    for one in said.judged:
+        verb = "predicts" if one.predicts else "does not predict"
+        say(f"{one.axis}: the map {verb} the {counted(len(one.rows), 'point')} held out")
+    show(f"{len(results.runs):,} runs -> {archives / found.name / statements.FILE}")

@@ -1,0 +1,92 @@
+"""What was measured at the points of a design, for the axes of a map that does not predict: nothing
+is said of what lies in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fedbench.analysis.axes import SECONDS
+from fedbench.analysis.ranking import Ranking
+from fedbench.suites.design.schema import Value
+from fedbench.suites.findings import numbers
+from fedbench.suites.findings.markdown import table
+from fedbench.suites.findings.results import Results
+from fedbench.suites.findings.tables import OTHER_AXES, cell
+from fedbench.suites.mapped import factors
+from fedbench.suites.mapped.factors import AT_WORK, SPREAD, told
+from fedbench.suites.suite import Point
+
+MOST_WORST = 12
+UNITS = {"seconds": "seconds", **{axis: words for axis, (words, _) in OTHER_AXES.items()}}
+
+
+def measured(results: Results, axes: Sequence[str]) -> Iterator[str]:
+    """Yields the table of points: the cheapest row and the set of the best of each."""
+    middle = factors.base(results.suite.designed())
+    yield (
+        "Each cell has the cheapest algorithm with its cost, then the others of the set of the best with their regret. Factors that "
+        f"are not named are as in the middle: {factors.in_words(middle)}."
+    )
+    rows = []
+    for point in (one for one in results.suite.points if one.kind in ("design", "held_out")):
+        changed = {name: level for name, level in point.levels.items() if level != middle[name] or name == AT_WORK}
+        rows.append([point.name, factors.in_words(changed), *(cell(_ranking(results, point, axis), axis) for axis in axes)])
+    yield table(["point", "levels", *(f"fewest {UNITS[axis]}" for axis in axes)], rows)
+
+
+def _ranking(results: Results, point: Point, axis: str = SECONDS.name) -> Ranking | None:
+    """Returns the ranking of the rows without public data at a point."""
+    board = (results.tuned or results.default).get(point.name)
+    groups = [] if board is None else [group for group in board.groups if not group.public_data]
+    return board.ranking(groups[0], axis) if board is not None and groups else None
+
+
+def _rankings(results: Results) -> dict[str, Ranking]:
+    """Returns the rankings in seconds at the points of the design that give a verdict."""
+    found = {point.name: _ranking(results, point) for point in results.suite.points if point.kind == "design"}
+    return {name: one for name, one in found.items() if one is not None and one.leader is not None}
+
+
+def worst(results: Results) -> Iterator[str]:
+    """Yields the table of the largest regret of each algorithm that was measured."""
+    ranked = _rankings(results)
+    found: dict[str, list[tuple[str, Ranking]]] = {}
+    for point, one in ranked.items():
+        for row in one.rows:
+            found.setdefault(row, []).append((point, one))
+    rows = []
+    for row, several in found.items():
+        regrets = {point: regret for point, one in several if (regret := one.regret(row)) is not None}
+        at, largest = max(regrets.items(), key=lambda item: item[1].value)
+        rows.append((len(several), largest.value, (row, str(largest), at, f"{len(several)}")))
+    rows.sort(key=lambda one: (-one[0], one[1]))
+    yield (
+        f"The largest regret of each algorithm in seconds over the {len(ranked)} points of the design with a verdict. Points at which a "
+        "race dropped it, or at which it cannot run, are not among those where it was compared; at the former others cost less."
+    )
+    yield table(("algorithm", "largest regret", "at", "compared at"), [cells for _, _, cells in rows[:MOST_WORST]])
+
+
+def waiting(results: Results) -> Iterator[str]:
+    design = results.suite.designed()
+    if SPREAD not in design.factors or AT_WORK not in design.factors:
+        yield f"The design has no {SPREAD} or no {AT_WORK}."
+        return
+    found: dict[tuple[Value, Value], list[numbers.Waiting]] = {}
+    for name, one in _rankings(results).items():
+        levels, price = results.suite.point(name).levels, numbers.waiting(one, results.synchronous)
+        if price is not None:
+            found.setdefault((levels[SPREAD], levels[AT_WORK]), []).append(price)
+    second = [level for level in design.factors[AT_WORK].values if any(pair[1] == level for pair in found)]
+    rows = [[told(a), *(_range(found.get((a, b), [])) for b in second)] for a in design.factors[SPREAD].values]
+    yield (
+        "The cost in seconds of the cheapest algorithm in rounds over that of the cheapest one that does not wait, as measured: at "
+        "the points of each cell, the smallest and the largest. All other factors differ between these points."
+    )
+    yield table(["spread", *(f"{told(b)} at work" for b in second)], rows)
+
+
+def _range(several: Sequence[numbers.Waiting]) -> str:
+    order = sorted(several, key=lambda one: one.ratio.value)
+    ends = [f"{one}" for one in (order[:1] + order[-1:] if len(order) > 1 else order)]
+    return " to ".join(ends) + (f" ({len(order)} points)" if len(order) > 1 else "")

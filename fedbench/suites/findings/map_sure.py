@@ -1,0 +1,63 @@
+"""How sure a map is: seeds, luck, and whether it predicts points that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from fedbench.analysis.axes import AXES, SECONDS
+from fedbench.analysis.map.prediction import LEAST_HITS, MOST_ERROR, MOST_ROWS
+from fedbench.suites.findings.markdown import table
+from fedbench.suites.findings.results import Results
+from fedbench.suites.mapped import factors
+from fedbench.suites.mapped.statements import Judged, Map
+from fedbench.written import estimate, percent, ratio
+
+
+def how_sure(results: Results, said: Map) -> Iterator[str]:
+    few, most = said.seeds
+    own = {one.axis: one for one in said.sure}[SECONDS.name]
+    lines = [
+        f"Seeds: a row has {few}{f' to {most}' if most > few else ''}. {percent(said.censored)} of the runs miss a target; they count as "
+        f"costing at least what they had spent. Standard deviations of log seconds: {own.seed:.2f} between seeds, which all algorithms "
+        f"share; {own.noise:.2f} within a seed, for the median algorithm.",
+        f"What factors do not say: an algorithm departs at a point from the model by {estimate(*own.fit)} (standard deviation of log "
+        "seconds). The luck of its options, which were tuned once, is part of this, and so of all intervals between points.",
+    ]
+    if said.luck is not None:
+        lines.append(
+            "Luck: independent tunings at the same point end with winners whose times differ by "
+            f"{said.luck:.2f} (standard deviation of the logarithm, on the validation part)."
+        )
+    if said.public_data:
+        lines.append(f"With public data, and so compared with none of the others: {', '.join(said.public_data)}.")
+    lines += [f"Left out: {name}, {reason}." for name, reason in said.left_out.items()]
+    yield "\n".join(f"- {line}" for line in lines)
+    if said.judged:
+        yield from _prediction(results, said)
+
+
+def _prediction(results: Results, said: Map) -> Iterator[str]:
+    yield (
+        "Prediction of the points held out. The error is the root mean square of that of log(cost / best) over all algorithms in a set "
+        f"of the best. It is to be at most {MOST_ERROR:.2f}, and below those of the nearest point and of main effects alone. The map is "
+        f"to name at most {MOST_ROWS} algorithms (the median), and at {percent(LEAST_HITS)} of the points one of them is to be within "
+        "10 % of the best: a hit."
+    )
+    head = ("axis", "error", "nearest point", "main effects", "named", "hits", "verdict")
+    yield table(head, [_judged(one) for one in said.judged])
+    for one in said.judged:
+        places = [f"{name} ({factors.in_words(results.suite.point(name).levels)})" for name in one.missed]
+        if places:
+            yield f"{AXES[one.axis].words.capitalize()}: none of those named is within 10 % of the best at {'; '.join(places)}."
+        if one.undecided:
+            told_points = "; ".join(f"{name}: {reason}" for name, reason in one.undecided.items())
+            yield f"{AXES[one.axis].words.capitalize()}: not judged, and counted as no hit: {told_points}."
+
+
+def _judged(one: Judged) -> list[str]:
+    count = len(one.rows) + len(one.undecided)
+    hits = f"{len(one.rows) - len(one.missed)} of {count}"
+    errors = [ratio(value) for value in (one.error, one.nearest, one.main)]
+    verdict = "predicts" if one.predicts else "**does not predict**"
+    return [AXES[one.axis].words, *errors, f"{median(one.rows.values()):g}", hits, verdict]

@@ -1,0 +1,293 @@
+"""Asks the draws of a suite's models what a reader wants to know."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedbench.analysis.axes import SECONDS
+from fedbench.analysis.map import answers
+from fedbench.analysis.map import runs as reading
+from fedbench.analysis.map.draws import Band, Draws, band
+from fedbench.analysis.map.factors import Columns, Floats
+from fedbench.analysis.map.prediction import judged, measured
+from fedbench.analysis.map.runs import Flags
+from fedbench.suites.design.schema import Design, Value
+from fedbench.suites.findings.results import Results
+from fedbench.suites.mapped import factors, statements
+from fedbench.suites.mapped.columns import Table
+from fedbench.suites.mapped.factors import AT_WORK, SKEW, SPREAD
+from fedbench.suites.mapped.fitting import Fitted
+from fedbench.suites.mapped.statements import Advice, Always, Judged, Map, Price, Region, Sure, Triple
+
+CHUNK = 100  # points that are asked for at once, so that memory stays small
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The draws of one axis, with who runs where.
+
+    seen: where the algorithms of the model have runs.
+    public_data: of every algorithm of the model (K,).
+    """
+
+    axis: str
+    draws: Draws
+    design: Design
+    seen: Columns
+    public_data: Flags
+
+    def compete(self, levels: Columns) -> Flags:
+        """Returns which algorithms are compared at some levels (L, K)."""
+        return factors.runs_there(self.design, self.seen, self.draws.algorithms, levels) & ~self.public_data
+
+    @property
+    def names(self) -> list[str]:
+        """Returns the algorithms that are compared."""
+        return [name for name, is_public in zip(self.draws.algorithms, self.public_data, strict=True) if not is_public]
+
+
+def said(results: Results, found: Fitted) -> Map:
+    """Returns what the fitted models of a suite say."""
+    suite, design, entered = results.suite, results.suite.designed(), found.entered
+    points = factors.points(suite, "design")
+    models = [_model(design, found, axis, points) for axis in found.whole]
+    rows = entered.at(SECONDS.name, points)
+    counts = Counter(zip(rows["point"], rows["algorithm"], strict=True)).values()
+    return Map(
+        schema=1,
+        suite=suite.name,
+        suite_hash=suite.content_hash(),
+        digest=statements.digest_of(results),
+        points=len(points["point"]),
+        algorithms=tuple(models[0].names),
+        public_data=tuple(sorted(entered.public_data)),
+        left_out=dict(sorted(entered.left_out.items())),
+        seeds=(min(counts), max(counts)),
+        censored=float(np.mean(rows["is_censored"])),
+        no_points=_no_points(design, points),
+        advice=tuple(one for model in models for one in _advice(model)),
+        always=tuple(one for model in models for one in _always(model, points)),
+        regions=tuple(one for model in models for one in _regions(model)),
+        prices=tuple(one for model in models for one in _prices(model, results.synchronous)),
+        judged=tuple(one for model in models if (one := _judged(results, found, model)) is not None),
+        sure=tuple(map(_sure, models)),
+        luck=_luck(results),
+    )
+
+
+def _model(design: Design, found: Fitted, axis: str, points: Table) -> Model:
+    rows = found.entered.at(axis, points)
+    place = {name: k for k, name in enumerate(points["point"])}
+    seen = {name: [points[name][place[point]] for point in rows["point"]] for name in design.factors}
+    draws = found.whole[axis]
+    public = np.isin(draws.algorithms, list(found.entered.public_data))
+    return Model(axis, draws, design, {**seen, "algorithm": rows["algorithm"]}, public)
+
+
+def _no_points(design: Design, points: Columns) -> dict[str, tuple[Value, ...]]:
+    """Returns by level of clients at work that no point has the nearest ones that points have."""
+    known = sorted(set(points.get(AT_WORK, ())))
+    return {
+        factors.told(level): tuple([one for one in known if one < level][-1:] + [one for one in known if one > level][:1])
+        for level in (design.factors[AT_WORK].values if AT_WORK in design.factors else ())
+        if level not in known
+    }
+
+
+def _triples(found: Band) -> list[Triple]:
+    """Returns a value with its ends for every entry of a band of logarithms (K,)."""
+    return [(math.exp(a), math.exp(b), math.exp(c)) for a, b, c in zip(found.value, found.low, found.high, strict=True)]
+
+
+# ---- which algorithm ----
+
+
+def _at_work(model: Model) -> list[tuple[Value | None, bool]]:
+    """Returns numbers of clients at work that are asked for, and whether it is on this axis: that
+    of the middle, and in seconds the largest too."""
+    if AT_WORK not in model.design.factors:
+        return [(None, True)]
+    middle, most = factors.base(model.design)[AT_WORK], model.design.factors[AT_WORK].values[-1]
+    return [(middle, True), *([(most, model.axis == SECONDS.name)] if most != middle else [])]
+
+
+def _advice(model: Model) -> Iterator[Advice]:
+    for at_work in (level for level, is_asked in _at_work(model) if is_asked):
+        several = [
+            (one, {**one.levels, **({} if at_work is None else {AT_WORK: at_work})}) for one in factors.cases(model.design)
+        ]
+        several = [(one, levels) for one, levels in several if not model.design.is_impossible(levels)]
+        if not several:
+            continue
+        asked = factors.table(model.design, (levels for _, levels in several))
+        there = model.compete(asked)
+        drawn = model.draws.at(asked)
+        regret = answers.regrets(drawn, there)
+        tries = answers.predicted_set(drawn, there)
+        costs = model.draws.costs(asked)
+        for row, (case, _) in enumerate(several):
+            means = regret[:, row].mean(axis=0)
+            order = sorted(map(int, np.flatnonzero(tries[row])), key=means.__getitem__)
+            cost = _triples(Band(*(part[row, order[:1]] for part in (costs.value, costs.low, costs.high))))[0]
+            ratios = _triples(band(regret[:, row, order]))
+            named = {model.draws.algorithms[k]: ratio for k, ratio in zip(order, ratios, strict=True)}
+            yield Advice(words=case.words, at_work=at_work, axis=model.axis, cost=cost, tries=named)
+
+
+def _always(model: Model, points: Columns) -> Iterator[Always]:
+    """Yields what it costs to always use one algorithm: at the points of the design, and at those
+    with the most clients at work."""
+    yield from _always_at(model, points, None)
+    if AT_WORK in model.design.factors:
+        most = max(points[AT_WORK])
+        kept = [k for k, level in enumerate(points[AT_WORK]) if level == most]
+        yield from _always_at(model, {name: [column[k] for k in kept] for name, column in points.items()}, most)
+
+
+def _always_at(model: Model, points: Columns, at_work: Value | None) -> Iterator[Always]:
+    found = answers.always(model.draws, points, model.compete(points))
+    several = []
+    for k in np.flatnonzero(~np.isnan(found.mean.value)):
+        mean, worst = ((float(one.value[k]), float(one.low[k]), float(one.high[k])) for one in (found.mean, found.worst))
+        several.append(
+            Always(
+                algorithm=found.algorithms[k],
+                axis=model.axis,
+                at_work=at_work,
+                mean=mean,
+                worst=worst,
+                worst_at=points["point"][found.where[k]],
+            )
+        )
+    yield from sorted(several, key=lambda one: one.mean[0])
+
+
+# ---- where ----
+
+
+def _regions(model: Model) -> Iterator[Region]:
+    """Yields the regions skew x at work, and those of every level of a factor."""
+    several = factors.possible(model.design)
+    close = np.concatenate([_close(model, several[k : k + CHUNK]) for k in range(0, len(several), CHUNK)])
+    crossed = [name for name in (SKEW, AT_WORK) if name in model.design.factors]
+    for names in [crossed, *([name] for name in model.design.factors)]:
+        keys = [tuple(levels[name] for name in names) for levels in several]
+        for key in dict.fromkeys(keys if names else []):
+            mean = close[[one == key for one in keys]].mean(axis=0)
+            named = dict(zip(model.draws.algorithms, mean.round(6).tolist(), strict=True))
+            kept = {name: named[name] for name in model.names}
+            yield Region(axis=model.axis, levels=dict(zip(names, key, strict=True)), close=kept)
+
+
+def _close(model: Model, several: Sequence[Mapping[str, Value]]) -> Floats:
+    levels = factors.table(model.design, several)
+    return answers.close_to_best(model.draws.at(levels), model.compete(levels))
+
+
+def _prices(model: Model, synchronous: Sequence[str]) -> Iterator[Price]:
+    """Yields the price of waiting over the spread of speeds and clients at work."""
+    rounds = [name for name in synchronous if name in model.names]
+    over = {name: model.design.factors[name].values for name in (SPREAD, AT_WORK) if name in model.design.factors}
+    if len(over) < 2 or not rounds or len(rounds) == len(model.names):
+        return
+    middle = {name: level for name, level in factors.base(model.design).items() if name not in over}
+    pairs = [{**middle, **dict(zip(over, pair, strict=True))} for pair in _pairs(list(over.values()))]
+    there = model.compete(factors.table(model.design, pairs))
+    waits = np.isin(model.draws.algorithms, rounds)
+    is_known = there[:, waits].any(axis=1) & there[:, ~waits].any(axis=1)
+    is_known &= ~np.array([model.design.is_impossible(levels) for levels in pairs])
+    with warnings.catch_warnings():  # where one side does not run, infinities are subtracted, and the answer is not used
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = answers.waiting(model.draws, rounds, over, middle, there).ratio
+    for k, levels in enumerate(pairs):
+        value, low, high = (float(part.ravel()[k]) for part in (found.value, found.low, found.high))
+        ratio = (value, low, high) if is_known[k] else None
+        yield Price(axis=model.axis, levels={name: levels[name] for name in over}, ratio=ratio)
+
+
+def _pairs(several: Sequence[Sequence[Value]]) -> list[tuple[Value, Value]]:
+    one, other = several
+    return [(a, b) for a in one for b in other]
+
+
+# ---- how sure ----
+
+
+def _judged(results: Results, found: Fitted, model: Model) -> Judged | None:
+    """Returns how well the points held out are predicted; None if there are none."""
+    axis, suite = model.axis, results.suite
+    design, held_out = factors.points(suite, "design"), factors.points(suite, "held_out")
+    if not held_out["point"]:
+        return None
+    columns = found.entered.at(axis, held_out, public_data=False)
+    sets = {point: _in_sets(results, point) & set(model.names) for point in held_out["point"]}
+    undecided = _undecided(columns, held_out["point"], sets)
+    kept = [k for k, name in enumerate(held_out["point"]) if name not in undecided]
+    held_out = {name: [column[k] for k in kept] for name, column in held_out.items()}
+    if not kept:
+        return None
+    columns = found.entered.at(axis, held_out, public_data=False)
+    one = judged(found.whole[axis], found.main[axis], columns, design, held_out, sets)
+    names = held_out["point"]
+    return Judged(
+        axis=axis,
+        error=one.error,
+        nearest=one.nearest,
+        main=one.main,
+        rows=dict(zip(names, one.rows, strict=True)),
+        missed=tuple(name for name, hit in zip(names, one.hits, strict=True) if not hit),
+        undecided=undecided,
+    )
+
+
+def _in_sets(results: Results, point: str) -> set[str]:
+    """Returns the rows that are in the set of the best of a group on some axis."""
+    boards = results.default if results.suite.tuning is None else results.tuned
+    if point not in boards:
+        return set()
+    return {row for one in boards[point].rankings.values() if not one.group.public_data for row in one.best}
+
+
+def _undecided(columns: dict[str, list[Any]], points: Sequence[str], sets: Mapping[str, set[str]]) -> dict[str, str]:
+    """Returns the points that cannot be judged, with the reason."""
+    seen = measured(reading.read(columns, points))
+    exact = np.asarray((~np.isnan(seen.log) & ~seen.is_bound).any(axis=1))
+    reasons = {
+        name: "every algorithm misses a target with some seed"
+        for name, is_exact in zip(points, exact, strict=True)
+        if not is_exact
+    }
+    return {name: "no algorithm of the model is in a set of the best" for name in points if not sets[name]} | reasons
+
+
+def _sure(model: Model) -> Sure:
+    own, variances = band(model.draws.own), model.draws.fit.variances
+    return Sure(
+        axis=model.axis,
+        fit=(float(own.value), float(own.low), float(own.high)),
+        seed=math.sqrt(variances.seed),
+        noise=float(np.sqrt(np.median(variances.noise))),
+    )
+
+
+def _luck(results: Results) -> float | None:
+    """Returns the pooled standard deviation over draws of the tuning, where there are several."""
+    if results.frozen is None:
+        return None
+    times: dict[tuple[str, str], list[float]] = {}
+    for drawn in (results.frozen.points, *results.frozen.draws.values()):
+        for point, choices in drawn.items():
+            for selector, choice in choices.items():
+                times.setdefault((point, selector), []).append(math.log(max(choice.score.restricted_mean_seconds, 1e-9)))
+    several = [found for found in times.values() if len(found) > 1]
+    if not several:
+        return None
+    freedom = sum(len(found) - 1 for found in several)
+    return math.sqrt(sum(float(np.var(found)) * len(found) for found in several) / freedom)

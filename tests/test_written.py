@@ -113,6 +113,8 @@ def test_styles_of_a_cost() -> None:
     assert [written.cost(value, False, axis) for axis, value in axes.items()] == ["12.0 s", "1,234", "2.50 GB"]
     assert [written.cost(value, True, axis, written.SHORT) for axis, value in axes.items()] == ["≥ 12 s", "≥ 1,234", "≥ 2,500 MB"]
     assert written.cost(None, True) == "–"
+    assert written.cost_between((12.0, 10.4, 15.26)) == "12 s [10.4 s, 15.3 s]"
+    assert written.cost_between((2.5e9, 2e9, 3e9), "bytes", written.FULL) == "2.50 GB [2 GB, 3 GB]"
     assert [written.tenths(value) for value in (12.34, 99.94, 99.96)] == ["12.3", "99.9", "100"]
 
 

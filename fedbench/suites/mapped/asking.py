@@ -21,10 +21,10 @@ from fedbench.analysis.map.runs import Flags
 from fedbench.suites.design.schema import Design, Value
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors, statements
-from fedbench.suites.mapped.columns import Table
+from fedbench.suites.mapped.columns import KINDS, Table
 from fedbench.suites.mapped.factors import AT_WORK, SKEW, SPREAD
 from fedbench.suites.mapped.fitting import Fitted
-from fedbench.suites.mapped.statements import Advice, Always, Judged, Map, Price, Region, Sure, Triple
+from fedbench.suites.mapped.statements import Advice, Always, Judged, Map, Place, Price, Region, Sure, Triple
 
 CHUNK = 100  # points that are asked for at once, so that memory stays small
 
@@ -65,9 +65,14 @@ def said(results: Results, found: Fitted) -> Map:
         suite=suite.name,
         suite_hash=suite.content_hash(),
         digest=statements.digest_of(results),
-        points=len(points["point"]),
+        points={
+            point.name: Place(kind=point.kind, scenario=results.hashes[point.name], levels=point.levels)
+            for point in suite.points
+            if point.kind in KINDS
+        },
         algorithms=tuple(models[0].names),
         public_data=tuple(sorted(entered.public_data)),
+        waits=tuple(name for name in results.synchronous if name in models[0].draws.algorithms),
         left_out=dict(sorted(entered.left_out.items())),
         seeds=(min(counts), max(counts)),
         censored=float(np.mean(rows["is_censored"])),
@@ -244,6 +249,7 @@ def _judged(results: Results, found: Fitted, model: Model) -> Judged | None:
         rows=dict(zip(names, one.rows, strict=True)),
         missed=tuple(name for name, hit in zip(names, one.hits, strict=True) if not hit),
         undecided=undecided,
+        in_sets={name: tuple(sorted(sets[name])) for name in names},
     )
 
 

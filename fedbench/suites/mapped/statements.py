@@ -8,7 +8,7 @@ Numbers with three parts are a value with the ends of its 95 % interval.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,7 +20,7 @@ from fedbench.errors import UsageError
 from fedbench.results.store import write_atomically
 from fedbench.scenarios.base import Float, Part
 from fedbench.scenarios.problems import validated
-from fedbench.suites.design.schema import Value
+from fedbench.suites.design.schema import Kind, Value
 from fedbench.suites.findings.results import Results
 from fedbench.suites.race.judging import digest
 
@@ -92,6 +92,7 @@ class Judged(Part):
     rows: by point how many algorithms the map would try.
     missed: the points at which none of them is within 10 % of the best.
     undecided: by point, why it cannot be judged.
+    in_sets: by point, the algorithms that are in a set of the best there. Errors are theirs.
     """
 
     axis: Axis
@@ -101,6 +102,7 @@ class Judged(Part):
     rows: dict[Name, int]
     missed: tuple[Name, ...]
     undecided: dict[Name, Name]
+    in_sets: dict[Name, tuple[Name, ...]]
 
     @property
     def verdict(self) -> Verdict:
@@ -130,11 +132,21 @@ class Sure(Part):
     noise: Number
 
 
+class Place(Part):
+    """One point of the suite: its kind, the hash of its scenario, and the levels of the factors."""
+
+    kind: Kind
+    scenario: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    levels: Levels
+
+
 class Map(Part):
     """All that a map says.
 
     digest: of the runs from which it was made.
+    points: those to which the models were fitted, and those held out.
     algorithms, public_data: those that are compared, and those that have public data.
+    waits: those of both that work in rounds.
     left_out: by algorithm, why it is not in the model.
     seeds: the fewest and the most that a row has.
     censored: the share of runs that miss a target.
@@ -150,9 +162,10 @@ class Map(Part):
     suite: Name
     suite_hash: Name
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    points: int
+    points: dict[Name, Place]
     algorithms: tuple[Name, ...]
     public_data: tuple[Name, ...]
+    waits: tuple[Name, ...]
     left_out: dict[Name, Name]
     seeds: tuple[int, int]
     censored: Annotated[Float, Field(ge=0, le=1)]
@@ -164,6 +177,11 @@ class Map(Part):
     judged: tuple[Judged, ...]
     sure: tuple[Sure, ...]
     luck: Number | None
+
+    @property
+    def design(self) -> list[str]:
+        """Returns the points to which the models were fitted."""
+        return [name for name, one in self.points.items() if one.kind == "design"]
 
     def predicts(self, axis: str) -> bool:
         """Returns whether an axis predicts points that it has not seen; no if none were held
@@ -179,17 +197,17 @@ def digest_of(results: Results) -> str:
 def as_json(said: Map) -> str:
     """Returns JSON text with a line for each statement, so that a diff shows what changed."""
     content: Mapping[str, object] = json.loads(said.model_dump_json(by_alias=True))
-    lines = [f"{json.dumps(key)}: {_lines(value) if _is_list(value) else json.dumps(value)}" for key, value in content.items()]
+    lines = [f"{json.dumps(key)}: {_lines(value)}" for key, value in content.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-
-
-def _lines(several: object) -> str:
-    assert isinstance(several, Sequence)
-    return "[\n" + ",\n".join(json.dumps(one) for one in several) + "\n]"
+def _lines(value: object) -> str:
+    """Returns JSON text with a line for each part, if there are parts with parts of their own."""
+    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        return "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+    if isinstance(value, dict) and any(isinstance(one, dict) for one in value.values()):
+        return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(one)}" for key, one in value.items()) + "\n}"
+    return json.dumps(value)
 
 
 def write(folder: Path, said: Map) -> None:

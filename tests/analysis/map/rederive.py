@@ -7,6 +7,8 @@ half an effect of 2 % (inverse gamma with shape 1/2 and scale 0.02^2 / 2).
 """
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.sparse import csr_array
 from scipy.special import log_ndtr, ndtri_exp
 
 LEVEL, MAIN, SQUARE, INTERACTION = range(4)
@@ -65,13 +67,13 @@ def sampled(model, points, runs, draws=1500, burn=300, seed=1):
         model.group, 4 + np.tile(model.group, count), np.full(count * points_of(points), 8), np.full(points_of(points), 9)
     ]
     group = np.r_[group, np.full(sizes[2] - len(group), 10)][kept]
-    z, variance, noise, cost, found = z[:, kept], np.full(11, 0.05), np.full(count, 0.05), limit.copy(), []
+    z, variance, noise, cost, found = csr_array(z[:, kept]), np.full(11, 0.05), np.full(count, 0.05), limit.copy(), []
     for step in range(draws + burn):
         variance[[LEVEL, MAIN]] = 100  # nothing is known of the mean over algorithms
-        system = np.linalg.cholesky((z / noise[k][:, None]).T @ z + np.diag(1 / variance[group]))
-        effects = np.linalg.solve(
-            system.T, np.linalg.solve(system, z.T @ (cost / noise[k])) + generator.standard_normal(z.shape[1])
-        )
+        system = (z.T @ z.multiply(1 / noise[k][:, None])).toarray()
+        system = cholesky(system + np.diag(1 / variance[group]), lower=True)
+        effects = solve_triangular(system, z.T @ (cost / noise[k]), lower=True) + generator.standard_normal(z.shape[1])
+        effects = solve_triangular(system, effects, lower=True, trans="T")
         middle, deviation = z @ effects, np.sqrt(noise[k])
         beyond = log_ndtr((middle - limit) / deviation) + np.log(generator.uniform(size=len(k)))
         cost = np.where(censored, middle - deviation * ndtri_exp(beyond), limit)

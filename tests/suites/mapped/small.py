@@ -6,12 +6,14 @@ from pathlib import Path
 
 import yaml
 
+from fedbench.results import archive
+from fedbench.results.store import Store
+from fedbench.suites import campaign, tuned
 from fedbench.suites import suite as suites
-from fedbench.suites import tuned
 from fedbench.suites.design import schema as designs
 from fedbench.suites.design.draw import draw, with_drawn
 from fedbench.suites.suite import Suite
-from fedbench.suites.tuned import Tuned
+from fedbench.suites.tuned import TUNED, Tuned
 
 DESIGN = """\
 schema: 1
@@ -71,3 +73,25 @@ def frozen(of: Suite, leave_out: dict[str, set[str]] | None = None) -> Tuned:
     }
     head = {"schema": 1, "suite": of.name, "design_hash": of.design_hash(), "space": "axes", "space_hash": "", "rule": 1}
     return tuned.parse({**head, "points": points}, of, "made up")
+
+
+def computed(folder: Path) -> Suite:
+    """Computes the runs of the points of the design and of those held out, with tuned options, and
+    leaves their archive and the file of the options: `suites/small` and `tuned/small.yaml`."""
+    of = suite(folder)
+    choices, store = frozen(of), Store(folder / "runs")
+    points = [point for point in of.points if point.kind != "other_clients"]
+    specs = [
+        spec
+        for point, selector, refused in campaign.applicable(of, points, of.selectors())
+        for _, row, several in tuned.rows(of, choices, [point], [selector])
+        for spec in several
+        if row.endswith(TUNED) and not refused
+    ]
+    done = campaign.compute(specs, store)
+    assert done.there == len(specs)
+    records = [store.find(spec.scenario.name, spec.algorithm.name, spec.run_id) for spec in specs]
+    archive.write(folder / "suites" / of.name, [one for one in records if one is not None])
+    (folder / "tuned").mkdir()
+    (folder / "tuned" / "small.yaml").write_text(tuned.as_yaml(choices))
+    return of

@@ -95,6 +95,8 @@ def test_a_model_that_holds_predicts(said: Map) -> None:
         assert one.error < 0.1 < one.nearest
         assert len(one.rows) == 4
         assert one.missed == ()
+        assert all(set(own) <= set(small.WITHOUT_DATA) for own in one.in_sets.values())
+        assert {"fedbuff", "feddyn"} & set(one.in_sets["held-out-01"])
         assert one.predicts
         assert said.predicts(one.axis)
     assert not said.predicts("updates")
@@ -104,10 +106,12 @@ def test_how_sure_it_is(said: Map) -> None:
     """Seeds scatter by 3 %, and so do runs; nothing is beyond the factors."""
     assert said.seeds == (3, 3)
     assert said.censored == 0
-    assert said.points == 12
+    assert len(said.design) == 12
+    assert len(said.points) == 16
     assert said.public_data == ("fedecho",)
     assert said.algorithms == tuple(sorted(small.WITHOUT_DATA))
     assert said.luck is None
+    assert said.waits == made_up.WAITS
     for one in said.sure:
         assert one.seed == pytest.approx(0.03, abs=0.015)
         assert one.noise == pytest.approx(0.03, abs=0.015)

@@ -24,7 +24,7 @@ from fedbench.suites.mapped.factors import AT_WORK, SPREAD, told
 from fedbench.suites.mapped.statements import Advice, Map
 from fedbench.written import estimate, percent
 
-MOST_NAMED, MOST_ALWAYS, LIKELY = 4, 10, 3
+MOST_NAMED, MOST_ALWAYS, LIKELY, LEAST = 4, 10, 3, 0.01
 
 
 def of_map(results: Results, said: Map) -> Iterator[str]:
@@ -165,12 +165,13 @@ def _regions(said: Map) -> str:
     found: dict[str, list[str]] = {}
     for one in said.regions:
         if said.predicts(one.axis):
-            likely = sorted(one.close.items(), key=lambda item: (-item[1], item[0]))[:LIKELY]
+            order = sorted(one.close.items(), key=lambda item: (-item[1], item[0]))[:LIKELY]
+            likely = [item for item in order if item[1] >= LEAST]
             found.setdefault(factors.in_words(one.levels), []).append(
                 ", ".join(f"{name} {percent(share)}" for name, share in likely)
             )
     text = (
         "The probability that an algorithm is within 10 % of the best, as the mean over all possible points with these levels; the "
-        f"{LIKELY} with the largest. They do not add up to 100 %."
+        f"largest {LIKELY}. They do not add up to 100 %."
     )
     return "\n\n".join([text, table(head, [[where, *cells] for where, cells in found.items()])])

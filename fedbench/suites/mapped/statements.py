@@ -106,15 +106,14 @@ class Judged(Part):
 
     @property
     def verdict(self) -> Verdict:
-        return Verdict(
-            self.error, self.nearest, self.main, tuple(self.rows.values()), tuple(p not in self.missed for p in self.rows)
-        )
+        """Returns how well it predicts. A point that cannot be judged is no hit."""
+        hits = [name not in self.missed for name in self.rows] + [False] * len(self.undecided)
+        return Verdict(self.error, self.nearest, self.main, tuple(self.rows.values()), tuple(hits))
 
     @property
     def predicts(self) -> bool:
-        """Returns whether the axis may be interpolated. A point that cannot be judged is no hit."""
-        one = self.verdict
-        return Verdict(one.error, one.nearest, one.main, one.rows, one.hits + (False,) * len(self.undecided)).predicts
+        """Returns whether the axis may be interpolated."""
+        return self.verdict.predicts
 
 
 class Sure(Part):

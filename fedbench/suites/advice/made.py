@@ -3,18 +3,24 @@ its points, so that advice can be asked for without the suite."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fedbench.analysis.map.draws import Draws
-from fedbench.analysis.map.factors import Columns
+from fedbench.analysis.map.factors import Columns, Factor
 from fedbench.analysis.map.kept import Costs
 from fedbench.analysis.map.parts import Transfer
 from fedbench.analysis.map.prediction import Verdict
 from fedbench.analysis.map.saved import Saved, saved
-from fedbench.errors import UsageError
+from fedbench.engine.heterogeneity import FACTORS, Heterogeneity
+from fedbench.errors import UsageError, nearest
 from fedbench.scenarios import load as scenarios
-from fedbench.suites.suite import Suite
+from fedbench.suites.advice.place import DIGITS, WORDS
+from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuned import Tuned
+
+NEAR = 0.25
+"""So far, as a share of a factor's range, a measured level may be from the one of the design:
+speeds of a hundred clients scatter, and a tie of 0.9 is measured as 0.8."""
 
 
 def made(
@@ -46,7 +52,8 @@ def made(
         transfer: how well the order of algorithms agrees elsewhere.
 
     Raises:
-        UsageError: for a suite without a scenario or a design.
+        UsageError: for a suite without a scenario or a design, and for a factor of kinds that
+            cannot be measured.
     """
     if suite.scenario is None or suite.design is None:
         raise UsageError(f"suite {suite.name}: a map needs a suite with a scenario and a design")
@@ -65,7 +72,7 @@ def made(
         records=records,
         seeds=seeds,
         scenario=scenarios.load(suite.scenario).resolved(),
-        numbers={} if suite.anchors is None else suite.anchors.numbers,
+        numbers=_numbers(suite, factors, several),
         public_data=tuple(sorted(public_data)),
         selectors={name: selector for selector, name in labels.items() if name != selector},
         options={
@@ -75,3 +82,33 @@ def made(
         first=() if suite.anchors is None else suite.anchors.first,
         transfer=tuple(one.model_dump() for one in transfer),
     )
+
+
+def _numbers(suite: Suite, factors: Sequence[Factor], points: Sequence[Point]) -> dict[str, dict[str, float]]:
+    """Returns what stands for the kinds of factors: the numbers of the suite's anchors, else what
+    is measured at the first point of each kind.
+
+    Raises UsageError for a factor that cannot be measured, and for one whose levels are other
+    numbers than those measured: advice would look it up at the wrong place.
+    """
+    found = {} if suite.anchors is None else {name: dict(numbers) for name, numbers in suite.anchors.numbers.items()}
+    for factor in factors:
+        name = factor.name
+        if name not in FACTORS:
+            raise UsageError(f"suite {suite.name}: factor {name} cannot be measured in a scenario{nearest(name, FACTORS)}")
+        first = {point.levels[name]: point for point in reversed(points)}
+        measured = {
+            level: round(float(getattr(Heterogeneity(suite.scenario_at(point)), name)), DIGITS) for level, point in first.items()
+        }
+        if factor.kinds:
+            found.setdefault(name, {str(kind): number for kind, number in measured.items()})
+        numbers = found.get(name, {})
+        given = {level: numbers[str(level)] if factor.kinds else float(level) for level in measured}
+        room = NEAR * (max(given.values()) - min(given.values()))
+        for level, number in measured.items():
+            if abs(number - given[level]) > room:
+                raise UsageError(
+                    f"suite {suite.name}: factor {name} is {given[level]:g} at {first[level].name}, where {number:.3g} is measured; "
+                    f"advice looks it up by what it measures, {WORDS[name]}"
+                )
+    return found

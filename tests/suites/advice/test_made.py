@@ -84,6 +84,41 @@ def test_without_a_verdict_a_map_does_not_predict(suite: Suite, draws: Draws) ->
     assert not made(suite, None, {"seconds": draws}, bad, labels=NAMES, **ABOUT).costs["seconds"].predicts
 
 
+@pytest.mark.fashion
+def test_kinds_without_a_number_are_measured(suite: Suite, draws: Draws) -> None:
+    """As in a suite whose options are tuned at every point."""
+    assert suite.tuning is not None
+    numbers = made(suite, None, {"seconds": draws}, {}, labels=NAMES, **ABOUT).about.numbers["skew"]
+    alone = suite.model_copy(update={"tuning": None})
+    measured = made(alone, None, {"seconds": draws}, {}, labels=NAMES, **ABOUT).about
+    assert measured.numbers["skew"] == pytest.approx(numbers, abs=0.02)
+    assert measured.first == ()
+
+
+@pytest.mark.fashion
+@pytest.mark.parametrize(
+    ("factor", "levels", "message"),
+    [
+        (
+            "spread",
+            {0: 1.0, 0.5: 4.0, 1.2: 8.0},
+            r"factor spread is 8 at design-08, where 1\.2 is measured; advice .*, sd of log speed$",
+        ),
+        ("at_work", {5: 0.05, 10: 0.1, 30: 0.3, 100: 1.0}, r"factor at_work is 0\.05 at design-01, where 5 is measured"),
+    ],
+)
+def test_levels_of_another_meaning_are_refused(
+    suite: Suite, draws: Draws, factor: str, levels: dict[float, float], message: str
+) -> None:
+    """A ratio of speeds in the place of their spread, shares in the place of numbers."""
+    points = tuple(
+        point.model_copy(update={"levels": point.levels | {factor: levels[float(point.levels[factor])]}})
+        for point in suite.points
+    )
+    with pytest.raises(UsageError, match=f"^suite map: {message}"):
+        made(suite.model_copy(update={"points": points}), None, {"seconds": draws}, {}, labels=NAMES, **ABOUT)
+
+
 def test_a_suite_without_a_design_has_no_map(draws: Draws) -> None:
     with pytest.raises(UsageError, match=r"^suite smoke: a map needs a suite with a scenario and a design$"):
         made(suites.load("smoke"), None, {"seconds": draws}, {}, labels=NAMES, **ABOUT)

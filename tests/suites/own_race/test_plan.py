@@ -56,11 +56,6 @@ def test_all_that_can_take_part_and_the_others_are_named() -> None:
     assert not plan.rungs, "tune is off"
 
 
-def test_intervals_end_at_the_number_of_clients_where_they_have_to() -> None:
-    assert SPACE.of("quafl")["cohort_size"].high == 20
-    assert SPACE.of("fedbuff").keys() >= {"local_lr", "server_lr"}
-
-
 def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
     one = given(*ROWS, tune=True, minutes=100, scenario=OPEN)
     plan = made(one, lambda: 0.0)

@@ -123,11 +123,3 @@ def test_many_systems_are_shortened_not_cut() -> None:
     assert "  fewest seconds: fedbuff[local_lr=0.2] (6.31 s); fedavg 1.11 [0.97, 1.25] times the best" in told
     assert "and 2 more systems, which --json and as_dict() have" in told
     assert told[-1] == "not applicable: quafl"
-
-
-def test_values_of_a_result() -> None:
-    content = RESULT.as_dict()
-    assert content["store"] == "runs/race-mine"
-    (one,) = content["systems"]  # type: ignore[misc]
-    assert one["best"]["seconds"][1]["regret"] == {"value": 1.11, "low": 0.97, "high": 1.25}
-    assert one["next"] == {"seeds": 20, "minutes": 3.0, "resolution": 1.2, "apart": ["fedavg"]}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import pytest
 from fedbench.results.store import Store
 from fedbench.suites.own_race import plan as plans
 from fedbench.suites.race import decisions
-from tests.suites.own_race.conftest import MINE, SETTINGS
+from tests.suites.own_race.conftest import MINE, SETTINGS, given
 from tests.terminal import on_a_terminal
 
 from .commands import fedbench
@@ -97,17 +96,19 @@ def test_a_run_that_fails_is_named_and_the_exit_code_is_1(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_race_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
-    """SIGKILL to the command and its workers, each time some records later, with the plan of a race
-    that nobody disturbed."""
+    """SIGKILL to the command and its workers, each time some records later, by the same plan as a
+    race that nobody disturbs."""
     program = [sys.executable, "-c", PROGRAM, "race", "digits-demo", *ROWS, *SET]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     whole, killed, kills = tmp_path / "whole", tmp_path / "killed", 0
-    for minutes in ("0.4", "30"):  # the first ones make a plan with few rungs
-        subprocess.run([*program, "--minutes", minutes, "-r", str(whole)], check=True, capture_output=True, env=environment)
-    killed.mkdir()
-    shutil.copy(whole / plans.FILE, killed / plans.FILE)
+    plan = plans.made(given("fedavg", "fedbuff", tune=True, minutes=0.15), lambda: 0.0)
+    assert plan.rungs
+    for store in (whole, killed):
+        Store(store).prepare()
+        plans.write(store, plan)
+    subprocess.run([*program, "--minutes", "30", "-r", str(whole)], check=True, capture_output=True, env=environment)
     command = [*program, "--minutes", "30", "-j", "2", "-r", str(killed)]
-    for more in range(20, 400, 45):
+    for more in range(10, 130, 15):
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=environment
         )

@@ -65,6 +65,7 @@ class Stages:
     pace: float = 1.0
     failed: dict[str, str] = field(default_factory=dict)
     _records: dict[str, Record] = field(default_factory=dict, repr=False)
+    _searches: dict[str, Progress] = field(default_factory=dict, repr=False)
     _outcomes: dict[str, Outcome] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -107,9 +108,12 @@ class Stages:
     def searches(self) -> dict[str, Progress]:
         """Returns how far the search for the options of every row that is left is. Rows whose
         options are not tuned have none."""
-        suite, find = self.suite, finder(self.store, self._outcomes)
+        suite, find, known = self.suite, finder(self.store, self._outcomes), self._searches
         tuned = [row for row in self.left() if self.plan.rungs and suite.algorithm(row).name in self.plan.space.algorithms]
-        return {row: advanced(search(suite, self.plan.space, suite.here, row), find) for row in tuned}
+        for row in tuned:
+            if row not in known or known[row].choice is None:
+                known[row] = advanced(search(suite, self.plan.space, suite.here, row), find)
+        return {row: known[row] for row in tuned}
 
     def untuned(self) -> dict[str, str]:
         """Returns the rows of whose search a run failed, with the reason. They keep their

@@ -76,7 +76,7 @@ def _place(advice: Advice) -> Iterator[str]:
     if advice.point:
         yield f"The map does not predict places between its points: this was measured at the nearest one, {advice.point}."
     if advice.outside:
-        far = " That is far outside: take the answer as a guess, and compare more algorithms with fedbench run."
+        far = " That is far outside: take the answer as a guess, and let fedbench race compare them."
         known = f" Known of other tasks: {'; '.join(advice.transfer)}." if advice.transfer else ""
         yield f"Not measured by the map: {'; '.join(advice.outside)}.{known}{far if advice.is_far else ''}"
     yield advice.basis

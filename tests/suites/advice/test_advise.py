@@ -180,7 +180,7 @@ def test_an_answer_has_at_most_25_lines(ask: Any) -> None:
     assert found.is_far
     lines = str(found).split("\n")
     assert len(lines) <= 25
-    assert "That is far outside: take the answer as a guess, and compare more algorithms with fedbench run." in lines[-2]
+    assert "That is far outside: take the answer as a guess, and let fedbench race compare them." in lines[-2]
     assert "far outside" not in str(ask(made_up()))
 
 

@@ -1,4 +1,4 @@
-"""Where an algorithm comes from, and how to find it again.
+"""Where an algorithm comes from, and how to find it again; how files of code are read and run.
 
 An algorithm is built in, or an entry point of another package, or a class in a file that the user
 names, or an object that was given in Python.
@@ -60,7 +60,7 @@ def from_file(selector: str, sha256: str | None = None) -> type[Algorithm]:
     if match is None:
         raise UsageError(f"algorithm {selector!r}: expected path/to/file.py:Class")
     file = Path(match["file"])
-    module = _run(file, selector, sha256)
+    module = run_file(file, selector, sha256)
     name = match["name"] or _only_algorithm(module, file)
     if not hasattr(module, name):
         raise UsageError(f"algorithm {selector}: {file.name} has no class {name!r}{nearest(name, own_classes(module))}")
@@ -83,23 +83,26 @@ def _only_algorithm(module: ModuleType, file: Path) -> str:
     return found[0]
 
 
-def read_file(file: Path, selector: str, sha256: str | None) -> tuple[bytes, str]:
-    """Returns the content of a file of code and its sha256. Raises UsageError if it cannot be read,
-    OriginError if its sum is not the one that is given."""
-    content = plain_files.content(file, LARGEST, f"algorithm {selector}: file")
+def read_file(file: Path, selector: str, sha256: str | None, kind: str = "algorithm") -> tuple[bytes, str]:
+    """Returns the content of a file of code and its sha256. `kind` says in messages what the
+    selector names. Raises UsageError if it cannot be read, OriginError if its sum is not the one
+    that is given."""
+    content = plain_files.content(file, LARGEST, f"{kind} {selector}: file")
     if (lines := content.count(b"\n")) > MOST_LINES:
-        raise UsageError(f"algorithm {selector}: file {file}: expected at most {MOST_LINES:,} lines, got {lines:,}")
+        raise UsageError(f"{kind} {selector}: file {file}: expected at most {MOST_LINES:,} lines, got {lines:,}")
     found = hashlib.sha256(content).hexdigest()
     if sha256 is not None and found != sha256:
         raise OriginError(
-            f"record: its algorithm is from a file with sha256 {sha256[:16]}..; {file.name} has {found[:16]}..: it was changed after the "
+            f"record: its {kind} is from a file with sha256 {sha256[:16]}..; {file.name} has {found[:16]}..: it was changed after the "
             "run, or is another one, and was not run"
         )
     return content, found
 
 
-def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
-    content, found = read_file(file, selector, sha256)
+def run_file(file: Path, selector: str, sha256: str | None, kind: str = "algorithm") -> ModuleType:
+    """Returns the module that a file of code is run as, once for each content. The errors are those
+    of `read_file`, and UsageError if the file fails."""
+    content, found = read_file(file, selector, sha256, kind)
     place = str(file.resolve())
     name = FROM_FILE + hashlib.sha256(place.encode() + content).hexdigest()[:16]
     if name in sys.modules:
@@ -116,7 +119,7 @@ def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
         if isinstance(error, KeyboardInterrupt):
             raise
         why, *code = described(error)
-        raise UsageError(f"algorithm {selector}: cannot be imported: {why}", *code) from error
+        raise UsageError(f"{kind} {selector}: cannot be imported: {why}", *code) from error
     _FILES[name] = file.resolve(), found
     return module
 

@@ -17,10 +17,11 @@ from fedbench.results.sections import METRICS
 from fedbench.scenarios.schema import Scenario
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
+from fedbench.tasks.own_model import OwnModel
 from fedbench.types import Vector
 
 
-def check_alone(algorithm: Algorithm, scenario: Scenario, model: Model | EncoderModel) -> None:
+def check_alone(algorithm: Algorithm, scenario: Scenario, model: Model | EncoderModel | OwnModel) -> None:
     """Raises UsageError unless clients can be alone: they remember their models, which have no
     buffers."""
     if not algorithm.clients_remember:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import registry
-from fedbench.errors import MissingDataError, UsageError
+from fedbench.errors import MissingDataError, OriginError, UsageError
 from fedbench.origins import plain
 from fedbench.results.digests import Digest
 from fedbench.scenarios.data_parts import HELD_OUT, HeldOut, TaskPart
@@ -23,9 +23,12 @@ from fedbench.shards import Shards
 from fedbench.tasks import arrays
 from fedbench.tasks.available import Outline, outline, text_options
 from fedbench.tasks.data import Dataset
+from fedbench.tasks.own_model import make_own
 from fedbench.tasks.task import Task
 from fedbench.tasks.text import TextSource
 
+SIMPLEST = "softmax"
+"""The library's model for examples of any shape."""
 FEW = 500_000
 """Shards of so many examples and clients are kept."""
 
@@ -123,10 +126,29 @@ class Data:
     def _given(self) -> Task:
         part = self.scenario.task
         with self._named("task"):
+            if self._code_of_model is not None:
+                return self._with_own_model
             if part.file is not None and part.label is not None:
                 return load_own(_source(part), part.model)
             text = {} if part.text is None else {"text": TextSource(name=part.name, **part.text.model_dump())}
             return load_task(part.name, part.model, **self._encoder, **text)
+
+    @functools.cached_property
+    def _with_own_model(self) -> Task:
+        """The task with a model of the user's own in the place of the library's simplest."""
+        part, code = self.scenario.task, self._code_of_model
+        assert code is not None
+        task = load_task(part.name, SIMPLEST) if part.file is None else load_own(_source(part), SIMPLEST)
+        return dataclasses.replace(task, model=make_own(part.model, code, task.dataset.shape, task.dataset.classes))
+
+    @property
+    def _code_of_model(self) -> str | None:
+        """The sum of the code of the model, if it is one of the user's own. Raises UsageError for a
+        task of texts, which takes none."""
+        part = self.scenario.task
+        if part.model_sha256 is not None and text_options(plain(part.name)):
+            raise UsageError(f"task {part.name}: takes a pretrained encoder, and no model of your own, got {part.model}")
+        return part.model_sha256
 
     @property
     def _encoder(self) -> dict[str, str]:
@@ -141,7 +163,7 @@ class Data:
         not have."""
         part = self.scenario.task
         with self._named("task"):
-            known = outline(plain(part.name), part.model, part.encoder)
+            known = outline(plain(part.name), part.model, part.encoder, self._code_of_model)
         known = known or Outline.of(self._given)
         return dataclasses.replace(known, is_augmented=self._is_augmented(by_itself=known.is_augmented))
 
@@ -157,10 +179,10 @@ class Data:
     @contextlib.contextmanager
     def _named(self, key: str) -> Iterator[None]:
         """Names the scenario and its key in errors about an unknown task or model. MissingDataError
-        stays as it is, since missing data are not the scenario's mistake."""
+        and OriginError stay as they are, since they are not the scenario's mistake."""
         try:
             yield
-        except MissingDataError:
+        except (MissingDataError, OriginError):
             raise
         except UsageError as error:
             raise UsageError(f"scenario {self.scenario.name}, {key}: {error}") from None
@@ -209,7 +231,7 @@ class Data:
             return self.task
         with self._named("public.source"):
             is_text = bool(text_options(plain(source)))  # its tokens are made for the task's own encoder
-            other = load_task(source, self.scenario.task.model, **self._encoder) if is_text else load_task(source, "softmax")
+            other = load_task(source, self.scenario.task.model, **self._encoder) if is_text else load_task(source, SIMPLEST)
         if other.dataset.shape != self.task.dataset.shape:
             raise UsageError(
                 f"scenario {self.scenario.name}: public.source must be a task with examples of shape {self.task.dataset.shape}, as task "

@@ -7,7 +7,7 @@ import functools
 import json
 from dataclasses import dataclass
 
-from fedbench import origins, registry
+from fedbench import origins, own_models, registry
 from fedbench.errors import RecordError
 from fedbench.protocols import Algorithm
 from fedbench.results.record import run_id
@@ -34,6 +34,17 @@ class RunSpec:
     def origin(self) -> dict[str, str]:
         """How to find the algorithm's class again; empty if it is built in."""
         return origins.origin(type(self.algorithm))
+
+    @property
+    def model(self) -> own_models.Named | None:
+        """The code of the scenario's model, if it is one of the user's own who has named it."""
+        task = self.scenario.task
+        return None if task.model_sha256 is None else own_models.allowed(task.model, task.model_sha256)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickles the run with what the user has named for it, so that another process may run it
+        too."""
+        return _again, (self.scenario, self.algorithm, self.seed, self.model)
 
     @property
     def selector(self) -> str:
@@ -77,3 +88,10 @@ class RunSpec:
             return cls(recorded.scenario, algorithm.make(dict(used.options)), recorded.seed)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RecordError(f"record: its specification lacks something, or is none ({error})") from None
+
+
+def _again(scenario: Scenario, algorithm: Algorithm, seed: int, model: own_models.Named | None) -> RunSpec:
+    """Returns a run as another process has pickled it."""
+    if model is not None:
+        own_models.remembered(model)
+    return RunSpec(scenario, algorithm, seed)

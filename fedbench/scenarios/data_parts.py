@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, SerializerFunctionWrapHandler, Tag, model_serializer, model_validator
 
+from fedbench import own_models
+from fedbench.errors import UsageError
 from fedbench.scenarios.base import Float, Integer, Part, PositiveInt
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -29,8 +31,8 @@ class TextPart(Part):
 
 OF_A_FILE = ("file", "label", "client", "features", "test", "test_share", "standardize", "sha256")
 """Keys of a task that only a file of one's own data has."""
-OF_TEXTS = ("encoder", "text")
-"""Keys that only tasks of texts have."""
+OF_SOME = ("encoder", "text", "model_sha256")
+"""Keys that only tasks of texts have, and those with a model of one's own."""
 TEST_SHARE = 0.2
 Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -72,6 +74,10 @@ class TaskPart(Part):
     `test_share` of every class is. With `standardize` features get the mean 0 and the deviation 1
     over the training examples. `sha256` has the sums of file and test; they are computed when the
     scenario is read if they are left out.
+
+    A `model` of one's own is named by its code, `path/to/mynet.py:Net` or `package.module:Net`: a
+    class or function that makes a torch.nn.Module. `model_sha256` is the sum of that file, which is
+    likewise computed if it is left out.
     """
 
     name: str
@@ -87,6 +93,7 @@ class TaskPart(Part):
     test_share: Annotated[Float, Field(gt=0, lt=1)] = TEST_SHARE
     standardize: bool = False
     sha256: tuple[Sum, ...] = ()
+    model_sha256: Sum | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -99,6 +106,7 @@ class TaskPart(Part):
         return {**content, "name": name}
 
     def _check(self) -> None:
+        self._check_model()
         given = [key for key in OF_A_FILE if key in self.model_fields_set and getattr(self, key) not in (None, (), False)]
         if self.file is None and given:
             raise ValueError(f"{', '.join(given)} belong to a file of your own data, got none; give task.file")
@@ -113,15 +121,23 @@ class TaskPart(Part):
         if isinstance(self.test, HeldOut) and self.test.within == "owner" and self.client is None:
             raise ValueError("test: within owner needs client, the name of the column of owners, got none")
 
+    def _check_model(self) -> None:
+        if own_models.is_own(self.model) != (self.model_sha256 is not None):
+            got = f"model {self.model!r:.60} and sum {str(self.model_sha256)[:16]}"
+            raise ValueError(f"model_sha256 belongs to a model of your own, file.py:Class; got {got}")
+        if self.model_sha256 is not None:
+            try:
+                own_models.name_of(self.model)
+            except UsageError as error:
+                raise ValueError(str(error)) from None
+
     @model_serializer(mode="wrap")
     def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Returns the keys without those of texts and files where they do not apply, so that older
-        records and hashes stay as they are."""
+        """Returns the keys without those of texts, files and code where they do not apply, so that
+        older records and hashes stay as they are."""
         content: dict[str, object] = handler(self)
         left_out = () if self.file is not None else OF_A_FILE
-        return {
-            key: value for key, value in content.items() if key not in left_out and (key not in OF_TEXTS or value is not None)
-        }
+        return {key: value for key, value in content.items() if key not in left_out and (key not in OF_SOME or value is not None)}
 
 
 class Iid(Part):

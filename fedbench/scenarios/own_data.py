@@ -1,12 +1,12 @@
-"""Adds the SHA-256 sums of a user's own data files to a scenario, so that a record says from which
-data it has learned."""
+"""Adds the SHA-256 sums of a user's own data files, and of the file of a model, to a scenario, so
+that a record says from which data it has learned, and what has learned."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from fedbench import own_files, places
+from fedbench import own_files, own_models, places
 
 KEYS = ("file", "test")
 """Keys of a task that name a file."""
@@ -28,3 +28,24 @@ def with_sums(content: Mapping[str, object], where: str) -> Mapping[str, object]
     found = {key: places.found(name, f"task.{key}", [folder]) for key, name in named.items()}
     recorded = {key: places.as_recorded(name, folder) for key, name in named.items()}
     return {**content, "task": {**task, **recorded, "sha256": [own_files.sha256(path) for path in found.values()]}}
+
+
+def with_model(content: Mapping[str, object], where: str, *, by_user: bool) -> Mapping[str, object]:
+    """Returns the content of a scenario whose task has the sum of its model's code, if it is one of
+    the user's own, and allows that code to be run.
+
+    A file is looked for, and recorded, as files of data are. A sum that the content states must be
+    that of the file. Without `by_user`, the content is not what the user wrote: if it states a sum,
+    it stays as it is and allows nothing.
+    """
+    task = content.get("task")
+    if not isinstance(task, Mapping) or not isinstance(model := task.get("model"), str) or not own_models.is_own(model):
+        return content
+    stated = task.get("model_sha256")
+    if stated is not None and not by_user:
+        return content
+    folder = Path(where).parent
+    one = own_models.named(model, [folder], stated if isinstance(stated, str) else None)
+    if one.module is None:
+        model = f"{places.as_recorded(model.rpartition(':')[0], folder)}:{one.name}"
+    return {**content, "task": {**task, "model": model, "model_sha256": one.sha256}}

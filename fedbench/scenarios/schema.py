@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from fedbench import own_models
 from fedbench.scenarios.availability_parts import Absent, Alternating, Always, Periodic, Windows
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
 from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialSteps, PerJob, PerStep
@@ -208,6 +209,9 @@ def _content_hash(scenario: Scenario) -> str:
         left_out += ["task.file"] if isinstance(scenario.task.test, HeldOut) else ["task.file", "task.test"]
     for key in left_out:
         _drop(content, key)
+    if scenario.task.model_sha256 is not None:  # the sum is hashed, wherever the file is
+        _drop(content, "task.model")
+        content["model"] = own_models.name_of(scenario.task.model)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 

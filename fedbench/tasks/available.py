@@ -15,6 +15,7 @@ from fedbench.tasks.encoder import EncoderModel, make_encoder
 from fedbench.tasks.encoder_files import locate, require_libraries
 from fedbench.tasks.model_library import MODELS, make_model
 from fedbench.tasks.models import Model
+from fedbench.tasks.own_model import OwnModel, make_own
 from fedbench.tasks.stl10 import STL10
 from fedbench.tasks.task import Task
 
@@ -23,7 +24,7 @@ from fedbench.tasks.task import Task
 class Outline:
     """A task without its data: the model, and whether images are augmented."""
 
-    model: Model | EncoderModel
+    model: Model | EncoderModel | OwnModel
     is_augmented: bool
 
     @classmethod
@@ -59,9 +60,10 @@ def text_options(task: str) -> set[str]:
     return {"encoder", "text"} if task == TEXT else {"encoder"} if task in TEXT_TASKS else set()
 
 
-def outline(task: str, model: str, encoder_folder: str | None = None) -> Outline | None:
+def outline(task: str, model: str, encoder_folder: str | None = None, model_sha256: str | None = None) -> Outline | None:
     """Returns a built-in task's outline, or None for a task whose examples are known only when it
-    is loaded. Of an encoder, only the configuration is read.
+    is loaded. Of an encoder, only the configuration is read. `model_sha256` is the sum of the code
+    of a model of the user's own.
 
     UsageError for a model that is unknown or does not fit. MissingDataError if the encoder is not
     on this machine.
@@ -71,6 +73,8 @@ def outline(task: str, model: str, encoder_folder: str | None = None) -> Outline
     if task not in EXAMPLES:
         return None
     shape, classes, is_augmented = EXAMPLES[task]
+    if model_sha256 is not None:
+        return Outline(make_own(model, model_sha256, shape, classes), is_augmented)
     return Outline(make_model(model, shape, classes), is_augmented)
 
 

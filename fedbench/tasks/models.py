@@ -8,7 +8,7 @@ are another flat vector, which is empty for a model without BatchNorm2d.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,12 +67,12 @@ class Model:
     def parameters(self) -> tuple[Tensor, ...]:
         """Returns the parameters of all layers, in order; `3.weight` is the weight of
         layers[3]."""
-        return tuple(_laid_out(numbered(self.layers, "tensors")))
+        return tuple(laid_out(numbered(self.layers, "tensors")))
 
     @functools.cached_property
     def buffers(self) -> tuple[Tensor, ...]:
         """Returns the buffers of all layers, in order, with offsets in a vector of their own."""
-        return tuple(_laid_out(numbered(self.layers, "buffers")))
+        return tuple(laid_out(numbered(self.layers, "buffers")))
 
     @property
     def dim(self) -> int:
@@ -90,7 +90,8 @@ class Model:
         return _drawn(self.buffers, 0, dtype)
 
 
-def _laid_out(tensors: Iterator[Tensor]) -> Iterator[Tensor]:
+def laid_out(tensors: Iterable[Tensor]) -> Iterator[Tensor]:
+    """Yields the tensors with their places in one flat vector."""
     offset = 0
     for tensor in tensors:
         yield tensor._replace(offset=offset)

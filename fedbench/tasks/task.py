@@ -12,6 +12,7 @@ from fedbench.tasks.data import Dataset
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.model_library import make_model
 from fedbench.tasks.models import Model
+from fedbench.tasks.own_model import OwnModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Task:
     """
 
     name: str
-    model: Model | EncoderModel
+    model: Model | EncoderModel | OwnModel
     dataset: Dataset
     augmentation: CropAndFlip | None = None
     files: Mapping[str, str] = field(default_factory=dict)
@@ -56,9 +57,11 @@ class Task:
     @property
     def layered(self) -> Model:
         """Returns the model, which is a list of layers. UsageError if it is a pretrained encoder,
-        which is none."""
+        or a module of the user's, which are none."""
         if isinstance(self.model, EncoderModel):
             raise UsageError(f"task {self.name}: model {self.model.name} is a pretrained encoder; use --trainer torch on the cpu")
+        if isinstance(self.model, OwnModel):
+            raise UsageError(f"task {self.name}: model {self.model.name}: {self.model.why}; use --trainer torch on the cpu")
         return self.model
 
     def spec(self) -> dict[str, str]:

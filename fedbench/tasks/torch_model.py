@@ -125,9 +125,8 @@ class Tail(nn.Module):
         return x[:, -self.count :]
 
 
-class LayerStack(nn.Sequential):
-    """The module that `build` makes. Child i is layers[i], so tensors have the names that they have
-    in Model.parameters and Model.buffers."""
+class Maskable(nn.Module):
+    """A module whose dropout layers are Masked."""
 
     def set_masks(self, masks: Masks | None) -> None:
         """Sets the source of dropout masks, until the next call. All layers share it, and every
@@ -135,6 +134,11 @@ class LayerStack(nn.Sequential):
         for module in self.modules():
             if isinstance(module, Masked):
                 module.masks = masks
+
+
+class LayerStack(Maskable, nn.Sequential):
+    """The module that `build` makes. Child i is layers[i], so tensors have the names that they have
+    in Model.parameters and Model.buffers."""
 
     def set_weights(self, weights: torch.Tensor) -> None:
         """Sets the weights (b,) of examples in batch normalisation, until the next call; see
@@ -266,13 +270,21 @@ def flatten_parameters(module: nn.Module, flat: torch.Tensor) -> torch.Tensor:
     return gradient
 
 
+def changing_buffers(module: nn.Module) -> Iterator[tuple[nn.Module, str, torch.Tensor]]:
+    """Yields the buffers that are part of a model, in order: owner, name there and tensor. Those
+    that are not floats, or that their owner does not save, are constants."""
+    for owner in module.modules():
+        for name, buffer in owner.named_buffers(recurse=False):
+            if buffer.is_floating_point() and name not in owner._non_persistent_buffers_set:
+                yield owner, name, buffer
+
+
 def flatten_buffers(module: nn.Module, flat: torch.Tensor) -> None:
     """Makes every buffer of the module a view of `flat` (m,), in order, so that both share memory.
     UsageError if `flat` has another size."""
     offset = 0
-    for owner in module.modules():
-        for name, buffer in owner.named_buffers(recurse=False):
-            setattr(owner, name, flat[offset : offset + buffer.numel()].view(buffer.shape))
-            offset += buffer.numel()
+    for owner, name, buffer in list(changing_buffers(module)):
+        setattr(owner, name, flat[offset : offset + buffer.numel()].view(buffer.shape))
+        offset += buffer.numel()
     if flat.shape != (offset,):
         raise UsageError(f"flat buffers: must be ({offset},), got {tuple(flat.shape)}")

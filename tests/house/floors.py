@@ -22,7 +22,7 @@ ABOUT = {
     "results": "records, their form, store and digests",
     "algorithms | tasks | scenarios": "equations; data and models; heterogeneity",
     "kernels": "checked access to the C++ core",
-    "registry | descriptions": "names to things; an algorithm in words",
+    "registry | descriptions | own_models": "names to things; an algorithm in words; code of models",
     "origins | presets": "code from files; options that papers report",
     "protocols": "what an algorithm is",
     "options | tools": "its hyper-parameters; what the engine lends it",

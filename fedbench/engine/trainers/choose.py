@@ -12,6 +12,7 @@ from fedbench.protocols import Algorithm
 from fedbench.tasks.available import Outline
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
+from fedbench.tasks.own_model import OwnModel
 from fedbench.tasks.sequences import LSTM
 
 TRAINERS = ("auto", "native", "torch")
@@ -83,10 +84,12 @@ def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str 
     return Choice("native", f"it has all layers of model {model.name} and all terms of {algorithm.name}'s local rule")
 
 
-def _check_side_by_side(model: Model | EncoderModel, device: str) -> None:
+def _check_side_by_side(model: Model | EncoderModel | OwnModel, device: str) -> None:
     """Raises UsageError unless jobs can train side by side, as they do on a device."""
     if isinstance(model, EncoderModel):
         raise UsageError(f"device {device}: model {model.name} is a pretrained encoder, which trains on the cpu only")
+    if isinstance(model, OwnModel):
+        raise UsageError(f"device {device}: model {model.name} trains on the cpu only: {model.why}")
     recurrent = [layer for layer in model.layers if isinstance(layer, LSTM)]
     if recurrent:
         raise UsageError(

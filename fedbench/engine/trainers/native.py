@@ -33,6 +33,7 @@ from fedbench.shards import Shards
 from fedbench.tasks.data import Examples
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
+from fedbench.tasks.own_model import OwnModel
 from fedbench.types import Array, Job, LocalRule, Vector, Work
 
 MODELS_AT_A_TIME, MODELS_BYTES = 8, 256 << 10
@@ -216,11 +217,13 @@ def terms_of(rule: LocalRule) -> frozenset[str]:
     return frozenset(term for term, is_used in used.items() if is_used)
 
 
-def layer_specs(model: Model | EncoderModel) -> list[LayerSpec]:
+def layer_specs(model: Model | EncoderModel | OwnModel) -> list[LayerSpec]:
     """Returns the model's layers as the core takes them. Raises UsageError, naming the first layer
     that is not native, if there is one."""
     if isinstance(model, EncoderModel):
         raise UsageError("it is a pretrained encoder, which has no layers here")
+    if isinstance(model, OwnModel):
+        raise UsageError(model.why)
     specs = []
     for index, (layer, output) in enumerate(zip(model.layers, model.shapes[1:], strict=True)):
         spec = layer.native(output)

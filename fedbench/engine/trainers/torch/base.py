@@ -24,6 +24,7 @@ from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.shards import Shards
 from fedbench.tasks.encoder import EncoderModel
+from fedbench.tasks.models import Model
 from fedbench.tasks.torch_model import is_faster_channels_last
 from fedbench.types import Array, Job, Vector, Work
 
@@ -54,7 +55,8 @@ class TorchTask:
         train, test = task.dataset.train, task.dataset.test
         is_encoder = isinstance(task.model, EncoderModel)
         self.part = ENCODER_BATCH if is_encoder else EVALUATION_BATCH
-        channels_last = not is_encoder and self.channels_last_where_faster and is_faster_channels_last(task.layered)
+        layered = task.model if isinstance(task.model, Model) else None
+        channels_last = layered is not None and self.channels_last_where_faster and is_faster_channels_last(layered)
         self._featured = functools.partial(Features, channels_last=channels_last, dtype=self.real, device=self.at)
         self.x, self.y = self._featured(train.x), tensor(train.y).to(self.at)
         self.test_x, self.test_y = self._featured(test.x), tensor(test.y).to(self.at)

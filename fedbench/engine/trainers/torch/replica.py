@@ -13,8 +13,9 @@ from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.protocols import Logits, Pullback
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
+from fedbench.tasks.own_model import OwnModel
 from fedbench.tasks.task import Task
-from fedbench.tasks.torch_model import LayerStack, build, flatten_buffers, flatten_parameters, trained
+from fedbench.tasks.torch_model import Maskable, build, flatten_buffers, flatten_parameters, trained
 from fedbench.types import Vector
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class Replica:
             torch._foreach_add_(self.parameters, gradients, alpha=-lr)
 
 
-def _module(model: Model | EncoderModel, dtype: torch.dtype) -> LayerStack | Encoder:
+def _module(model: Model | EncoderModel | OwnModel, dtype: torch.dtype) -> Maskable | Encoder:
+    if isinstance(model, OwnModel):
+        return model.source.module(dtype)
     if not isinstance(model, EncoderModel):
         return build(model, dtype)
     from fedbench.tasks.encoder_module import build_encoder  # transformers takes seconds to import

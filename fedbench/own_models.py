@@ -1,0 +1,128 @@
+"""Models of the user's own, by name: `path/to/mynet.py:Net` or `package.module:Net`.
+
+Code is run only if the user has named it: in a scenario's file, a setting, an option of the command
+line, or in Python. A scenario that comes out of a record has the same words and the sum of the
+code, and by themselves they run nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from fedbench import origins, places
+from fedbench.errors import OriginError, UsageError, nearest
+from fedbench.foreign import described
+
+SELECTOR = re.compile(r"(?:(?P<file>.+\.py)|(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)):(?P<name>[A-Za-z_]\w*)")
+
+
+class Named(NamedTuple):
+    """Code that the user has named: a file or an installed module, what is taken out of it, and the
+    sum of its content."""
+
+    selector: str
+    file: Path
+    module: str | None
+    name: str
+    sha256: str
+
+    def found(self) -> Callable[..., object]:
+        """Runs the code, once for each content, and returns the class or function. UsageError,
+        which names the nearest one, if there is none; OriginError if the content has changed."""
+        if self.module is None:
+            module = origins.run_file(self.file, self.selector, self.sha256, "model")
+        else:
+            origins.read_file(self.file, self.selector, self.sha256, "model")
+            try:
+                module = importlib.import_module(self.module)
+            except Exception as error:
+                why, *code = described(error)
+                raise UsageError(f"model {self.selector}: cannot be imported: {why}", *code) from error
+        if not hasattr(module, self.name):
+            near = nearest(self.name, [key for key, value in vars(module).items() if callable(value)])
+            raise UsageError(f"model {self.selector}: {self.file.name} has no class or function {self.name!r}{near}")
+        value = getattr(module, self.name)
+        if not callable(value):
+            raise UsageError(f"model {self.selector}: expected a class or a function, got {type(value).__name__}")
+        return value  # type: ignore[no-any-return]
+
+
+_NAMED: dict[tuple[str, str], Named] = {}  # by sum and name: what the user has named in this process
+
+
+def is_own(model: str) -> bool:
+    """Returns whether the name of a model says where its code is. Names of the library do not."""
+    return ":" in model or model.endswith(".py")
+
+
+def name_of(model: str) -> str:
+    """Returns the class or function that a selector names. UsageError for another form."""
+    return _parts(model)["name"]
+
+
+def short(model: str) -> str:
+    """Returns a selector without the folders around its file."""
+    parts = _parts(model)
+    return f"{parts['module'] or Path(parts['file']).name}:{parts['name']}"
+
+
+def _parts(model: str) -> dict[str, str]:
+    match = SELECTOR.fullmatch(model)
+    if match is None:
+        raise UsageError(f"model {model!r:.200}: expected path/to/file.py:Class or package.module:Class")
+    return match.groupdict()
+
+
+def named(model: str, folders: Iterable[Path] = (), sha256: str | None = None) -> Named:
+    """Returns what the user names, which may be run from now on. Nothing is run yet.
+
+    Args:
+        model: the selector.
+        folders: where a file is looked for first; then in the working directory and the data root.
+        sha256: if given, the sum that the content must have.
+
+    Raises:
+        UsageError: the selector has another form, or its file cannot be read.
+        MissingDataError: the file is in none of these places.
+        OriginError: the content has another sum.
+    """
+    parts = _parts(model)
+    if parts["file"]:
+        file = places.found(parts["file"], "task.model", folders).resolve()
+    elif (place := origins.source_file(parts["module"])) is not None:
+        file = place
+    else:
+        raise UsageError(
+            f"model {model}: no module {parts['module']} is installed; a file is named as path/to/file.py:{parts['name']}"
+        )
+    _, found = origins.read_file(file, model, sha256, "model")
+    return remembered(Named(model, file, parts["module"] or None, parts["name"], found))
+
+
+def remembered(one: Named) -> Named:
+    """Returns what the user has named, also in another process, and allows it here."""
+    _NAMED[one.sha256, one.name] = one
+    return one
+
+
+def allowed(model: str, sha256: str) -> Named | None:
+    """Returns the code of a model with this sum if the user has named it; else None."""
+    return _NAMED.get((sha256, name_of(model)))
+
+
+def of(model: str, sha256: str) -> Named:
+    """Returns the code of a model with this sum. OriginError, which says what to do, unless the
+    user has named it."""
+    found = allowed(model, sha256)
+    if found is None:
+        code = short(model)
+        place = f"path/to/{code}" if _parts(model)["file"] else code
+        raise OriginError(
+            f"record: its model is {code} with sha256 {sha256[:16]}..; no file is run because a record names it; say where it is with "
+            f"--model {place}"
+        )
+    return found

@@ -114,6 +114,17 @@ def allowed(model: str, sha256: str) -> Named | None:
     return _NAMED.get((sha256, name_of(model)))
 
 
+def recorded(model: str, sha256: str, given: str | None) -> Named:
+    """Returns the code of a record's model: what the user names as `given`, if that has the name
+    and the sum, or else what the user has named before. The errors are those of `named` and
+    `of`."""
+    if given is None:
+        return of(model, sha256)
+    if name_of(given) != name_of(model):
+        raise OriginError(f"record: its model is {short(model)}, got {given}")
+    return named(given, sha256=sha256)
+
+
 def of(model: str, sha256: str) -> Named:
     """Returns the code of a model with this sum. OriginError, which says what to do, unless the
     user has named it."""

@@ -31,6 +31,10 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 FileOption = Annotated[
     str | None, typer.Option("--algorithm", "-a", help="file.py:Class of the record's algorithm, if it is in a file of yours.")
 ]
+ModelFileOption = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="file.py:Class or package.module:Class of the record's model, if it is one of yours."),
+]
 DrawOption = Annotated[int, typer.Option(help="Seed of the random draw.", min=0)]
 
 SuitesArgument = Annotated[

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fedbench.cli.options import FileOption
+from fedbench import own_models
+from fedbench.cli.options import FileOption, ModelFileOption
 from fedbench.cli.output import say
 from fedbench.engine.export import write_parquet, write_trace
 from fedbench.engine.spec import RunSpec
@@ -19,6 +20,7 @@ def command(
     record: Annotated[Path, typer.Argument(help="Folder of the record.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="File of the timeline.")] = Path("trace.json"),
     algorithm: FileOption = None,
+    model: ModelFileOption = None,
     parquet: Annotated[Path | None, typer.Option(help="Also write jobs.parquet and updates.parquet into this folder.")] = None,
 ) -> None:
     """Write the timeline of a run for ui.perfetto.dev.
@@ -30,7 +32,9 @@ def command(
     if len(folders) != 1:
         raise UsageError(f"trace {record}: expected one record, it holds {len(folders)}; name one, such as {folders[0]}")
     found = read(folders[0])
-    spec = RunSpec.of(found.spec, algorithm)
+    spec, task = RunSpec.of(found.spec, algorithm), found.spec.scenario.task
+    if task.model_sha256 is not None:
+        own_models.recorded(task.model, task.model_sha256, model)
     end = found.final.seconds if found.outcome.ended_by == "target" else None
     try:
         say(f"{write_trace(spec, output, end)} events -> {output}")

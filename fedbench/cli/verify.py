@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from fedbench.cli.options import DrawOption, FileOption, JsonOption, WorkersOption
+from fedbench.cli.options import DrawOption, FileOption, JsonOption, ModelFileOption, WorkersOption
 from fedbench.cli.output import print_json, say
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import Verified, verify
@@ -30,6 +30,7 @@ class Wish:
 
     workers: int
     algorithm: str | None
+    model: str | None
     tolerated: Set[str]
     skip_missing_data: bool
     as_json: bool
@@ -39,6 +40,7 @@ def command(
     record: Annotated[list[Path], typer.Argument(help="Folders of records, stores or archives.")],
     workers: WorkersOption = 1,
     algorithm: FileOption = None,
+    model: ModelFileOption = None,
     tolerant: Annotated[
         bool, typer.Option("--tolerant", help="Accept results within tolerance, as on another machine or library version.")
     ] = False,
@@ -74,7 +76,7 @@ def command(
         random.Random(draw).shuffle(places)
     most = min(len(places), sample or len(places))
     tolerated = TRAINERS if tolerant else {"torch"} if tolerant_torch else set()
-    wish = Wish(workers, algorithm, tolerated, skip_missing_data, as_json)
+    wish = Wish(workers, algorithm, model, tolerated, skip_missing_data, as_json)
     if len(places) == 1 and not skip_missing_data:
         return _exit([_verified(places[0], wish)])
     found = list(_verified_all(places, most, wish))
@@ -149,7 +151,7 @@ def _verified_all(places: list[Place], most: int, wish: Wish) -> Iterator[tuple[
 def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
     """Runs a record again, shows the result, and returns its verdict and exit code."""
     record = read(place.source) if isinstance(place.source, Path) else place.source
-    result = verify(record, RunOptions(workers=wish.workers), algorithm=wish.algorithm)
+    result = verify(record, RunOptions(workers=wish.workers), algorithm=wish.algorithm, model=wish.model)
     if wish.as_json:
         print_json({"record": place.name, **result.as_dict()})
     else:

@@ -6,11 +6,13 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 
+from fedbench import own_models
 from fedbench.engine import declared
 from fedbench.engine.compare import verdict as compared
 from fedbench.engine.evaluate import Progress
 from fedbench.engine.isolation.algorithm import Isolated
-from fedbench.engine.isolation.find import isolated
+from fedbench.engine.isolation.find import isolated, isolated_model
+from fedbench.engine.isolation.process import Process
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.choose import CPU
@@ -41,7 +43,8 @@ class Verified:
     clients_at_work : int
         How many clients may work at a time under the algorithm's policy.
     confined : bool or None
-        Whether a plug-in could reach nothing but its own folder; None if the algorithm is built in.
+        Whether a plug-in could reach nothing but its own folder; None if algorithm and model are
+        built in.
     not_compared : tuple of str
         What the record lacks, since it was not counted when it was made.
     undeclared : tuple of str
@@ -83,6 +86,7 @@ def verify(
     progress: Progress | None = None,
     algorithm: str | None = None,
     *,
+    model: str | None = None,
     only_confined: bool = False,
 ) -> Verified:
     """Runs a record's specification again and returns how the two records compare.
@@ -92,19 +96,23 @@ def verify(
         options: how the run is computed; trainer, device and instruction set are the record's.
         progress: is told of every update.
         algorithm: file.py:Class, where the record's own is neither built in nor an entry point.
+        model: file.py:Class or package.module:Class, where the record's own is not of the library.
         only_confined: whether the code of a plug-in runs only if the system can confine it.
 
     Raises:
-        RecordError: if the algorithm cannot be found or is another one.
+        RecordError: if the algorithm or the model cannot be found or is another one.
         PluginError: if a plug-in fails.
     """
-    with again_as_recorded(record.spec, algorithm, only_confined=only_confined) as spec:
+    with contextlib.ExitStack() as opened:
+        spec = opened.enter_context(again_as_recorded(record.spec, algorithm, only_confined=only_confined))
+        processes = opened.enter_context(_with_model(record.spec, model, only_confined=only_confined))
         if spec.run_id != record.run_id:
             raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
         run = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress)
         again = _made(run)
         at_work = run.setup.dispatch.at_a_time(run.setup.scenario.clients)
         plugin = spec.algorithm if isinstance(spec.algorithm, Isolated) else None
+        processes += [] if plugin is None else [plugin.process]
         updates = None if again.outcome.ended_by == "target" else again.ledger.updates
         work = declared.gradient_work(spec.algorithm, run.setup.info)
     verdict, found = compared(record, again)
@@ -115,7 +123,7 @@ def verify(
         recorded=record.digests,
         got=again.digests,
         clients_at_work=at_work,
-        confined=None if plugin is None else plugin.process.confined,
+        confined=all(one.confined for one in processes) if processes else None,
         not_compared=("the server's work",) if SERVER_CURVE in again.curves and SERVER_CURVE not in record.curves else (),
         undeclared=()
         if plugin is None
@@ -134,6 +142,19 @@ def _made(run: Run) -> Record:
         if not isinstance(run.spec.algorithm, Isolated):
             raise
         raise PluginError(f"algorithm {run.spec.algorithm.name}: what it gives made the run fail: {named(error)}") from error
+
+
+@contextlib.contextmanager
+def _with_model(recorded: Spec, given: str | None, *, only_confined: bool) -> Iterator[list[Process]]:
+    """Has a model that is not of the library run in a process of its own, and yields that, if there
+    is one. `given` is the code that the user names for it."""
+    task = recorded.scenario.task
+    if task.model_sha256 is None:
+        yield []
+        return
+    code = own_models.recorded(task.model, task.model_sha256, given)
+    with isolated_model(code, only_confined=only_confined) as process:
+        yield [process]
 
 
 @contextlib.contextmanager

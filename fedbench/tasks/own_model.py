@@ -104,7 +104,7 @@ class OwnLayers(Model):
         return self.source.values(0)[1].astype(dtype)
 
 
-_ELSEWHERE: dict[str, Make] = {}  # by the sum of the code: who makes its models in the place of this process
+_ELSEWHERE: dict[str, Make] = {}  # by the sum of the code: what makes its models in the place of this process
 
 
 @contextlib.contextmanager

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import RandomStream
 from fedbench.tasks.layers import (
     AvgPool2d,
     BatchNorm2d,
@@ -35,7 +37,14 @@ from fedbench.tasks.layers import (
 from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import LSTM, Embedding, Last
 
-Masks = RandomStream | Iterator[torch.Tensor]
+
+class Words(Protocol):
+    """A stream of random words, such as a RandomStream."""
+
+    def words(self, count: int, /) -> npt.NDArray[np.uint32]: ...
+
+
+Masks = Words | Iterator[torch.Tensor]
 """The source of masks: a stream from which they are drawn, or masks that were drawn before, in the
 order of use."""
 
@@ -52,9 +61,9 @@ class Masked(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.masks is None or not self.training:
             return x
-        if isinstance(self.masks, RandomStream):
-            return x * dropout_mask(self.layer, tuple(x.shape), self.masks, x.dtype).to(x.device)
-        return x * next(self.masks)
+        if isinstance(self.masks, Iterator):
+            return x * next(self.masks)
+        return x * dropout_mask(self.layer, tuple(x.shape), self.masks, x.dtype).to(x.device)
 
 
 class Normalised(nn.BatchNorm2d):
@@ -228,7 +237,7 @@ def mask_shape(layer: Dropout, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*shape[:2], 1, 1) if isinstance(layer, Dropout2d) else shape
 
 
-def dropout_mask(layer: Dropout, shape: tuple[int, ...], stream: RandomStream, dtype: torch.dtype) -> torch.Tensor:
+def dropout_mask(layer: Dropout, shape: tuple[int, ...], stream: Words, dtype: torch.dtype) -> torch.Tensor:
     """Returns the mask for activations (b, ..), on the CPU, of elements 0 or 1 / (1 - p)."""
     shape = mask_shape(layer, shape)
     # numpy compares in float64, where p * 2^32 and every uint32 are exact.

@@ -28,13 +28,16 @@ if TYPE_CHECKING:
     from fedbench.types import Array, Batch, Info, Job, LocalRule, Message, State, Vector, Weights
 
 SYSTEM = ("/usr/lib", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/urandom")
+CPU = ("/proc/cpuinfo", "/sys/devices/system/cpu")
+"""Where torch looks for the instruction sets, without which its kernels are others and so are
+bits."""
 
 
-def main() -> None:
-    """Gives its rights up, reads which algorithm it is about, and answers until nobody asks."""
+def main(serve: Callable[[socket.socket], object]) -> None:
+    """Gives its rights up, makes what is served, and answers until nobody asks."""
     channel, folder = socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2])
     ours = Path(__file__).parents[2]
-    libraries = {*SYSTEM, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(ours)}
+    libraries = {*SYSTEM, *CPU, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(ours)}
     examples = {ours / "tasks" / "embedded"}  # with test sets, as those of scikit-learn
     examples |= {Path(sysconfig.get_path(kind)) / "sklearn" / "datasets" / "data" for kind in ("purelib", "platlib")}
     confined = confine.confine([Path(one) for one in [*libraries, *sys.argv[3:]]], folder, examples)
@@ -42,7 +45,7 @@ def main() -> None:
     from fedbench.engine.isolation import wire
 
     wire.send(channel, confined)
-    served = Served(channel)
+    served = serve(channel)
     while True:
         try:
             name, arguments = wire.receive(channel)
@@ -70,7 +73,7 @@ def _described(error: BaseException) -> str:
     return str(error) if isinstance(error, FedbenchError) else "\n".join(described(error))
 
 
-class _Readable:
+class Readable:
     """Finds the package, or the module in a file, that this process may read. The interpreter would
     look into the folder around it first, which it may not."""
 
@@ -85,17 +88,14 @@ class _Readable:
         return spec_from_file_location(name, self._place / "__init__.py", submodule_search_locations=[str(self._place)])
 
 
-class Served:
-    """The algorithm, its state and the messages that jobs may still start from. Its public methods
-    are those that the other side may call."""
+class Asking:
+    """A plug-in that is served. Its public methods are those that the other side may call."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
-        self._messages: dict[int, Message] = {}
-        self._next = 0
 
     def _ask(self, name: str, *arguments: object) -> Any:
-        """Returns the other side's answer to a question of the algorithm."""
+        """Returns the other side's answer to a question of the plug-in."""
         from fedbench.engine.isolation import wire
         from fedbench.errors import UsageError
 
@@ -104,6 +104,15 @@ class Served:
         if "refused" in answer:
             raise UsageError(answer["refused"])
         return answer["answer"]
+
+
+class Served(Asking):
+    """The algorithm, its state and the messages that jobs may still start from."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        super().__init__(channel)
+        self._messages: dict[int, Message] = {}
+        self._next = 0
 
     # ---- the class and its options ----
 
@@ -114,7 +123,7 @@ class Served:
         from fedbench.protocols import Algorithm
 
         sys.path[:] = path
-        sys.meta_path += [_Readable(Path(one)) for one in sys.argv[3:]]
+        sys.meta_path += [Readable(Path(one)) for one in sys.argv[3:]]
         if origins.is_in_file(place):
             self._class: type[Algorithm] = origins.from_file(place)
         else:
@@ -282,4 +291,4 @@ class _Random:
 
 
 if __name__ == "__main__":
-    main()
+    main(Served)

@@ -1,21 +1,24 @@
-"""Finds the algorithm of a record and starts a process for it."""
+"""Finds the algorithm or the model of a record and starts a process for it."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fedbench import origins
+from fedbench import extras, origins, own_models
 from fedbench.engine.isolation.algorithm import Isolated
 from fedbench.engine.isolation.measured import Measured
 from fedbench.engine.isolation.process import ConfinedError, Process
 from fedbench.errors import OriginError, PluginError, UsageError
+from fedbench.own_models import Named
 from fedbench.protocols import Algorithm
 from fedbench.registry import ALGORITHMS
+from fedbench.tasks.own_model import made_elsewhere
 
 NOTHING = dict.fromkeys(("name", "class", "hooks", "requires", "sends", "pooled", "alone", "clients_remember", "defaults"))
 NEEDED = {name for name in vars(Isolated) if name.startswith("_")} | {
@@ -45,12 +48,49 @@ def isolated(name: str, where: Mapping[str, str], given: str | None, *, only_con
         place, origin, readable = _in_file(given, where, folder) if given is not None else _installed(name, where)
         process = Process(name, folder, readable)
         try:
-            if only_confined and not process.confined:
-                raise ConfinedError(
-                    f"algorithm {name:.80}: this system cannot confine a plugin, which takes Linux 6.2 with Landlock and seccomp"
-                )
+            _check_confined(process, only_confined=only_confined)
             declared = process.call("load", place, sys.path)
             yield _class(process, name, declared, origin)
+        finally:
+            process.close()
+
+
+def _check_confined(process: Process, *, only_confined: bool) -> None:
+    if only_confined and not process.confined:
+        raise ConfinedError(
+            f"{process.name:.80}: this system cannot confine a plugin, which takes Linux 6.2 with Landlock and seccomp"
+        )
+
+
+@contextlib.contextmanager
+def isolated_model(code: Named, *, only_confined: bool = False) -> Iterator[Process]:
+    """Has another process make the models of this code until the end of the block, and yields it.
+
+    Args:
+        code: what the user has named.
+        only_confined: whether the code runs only if the system can confine it.
+
+    Raises:
+        OriginError: the code has changed.
+        PluginError: it fails.
+        ConfinedError: the system cannot confine it, or it wants what it must not do.
+    """
+    extras.require("torch", f"model {code.selector}", "torch")
+    from fedbench.engine.isolation.model import There
+
+    with tempfile.TemporaryDirectory(prefix="fedbench-plugin-") as temporary:
+        folder = Path(temporary).resolve()
+        content, _ = origins.read_file(code.file, code.selector, code.sha256, "model")
+        readable = [] if code.module is None else [_package(code.file, code.module)]
+        if code.module is None:
+            code = code._replace(file=folder / code.file.name)
+            code.file.write_bytes(content)
+        process, lock = Process(own_models.short(code.selector), folder, readable, kind="model"), threading.Lock()
+        try:
+            _check_confined(process, only_confined=only_confined)
+            process.call("load", [code.selector, str(code.file), *code[2:]], sys.path)
+            with made_elsewhere(code.sha256, lambda *of: There(process, lock, *of)):
+                yield process
         finally:
             process.close()
 

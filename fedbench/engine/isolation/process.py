@@ -19,6 +19,8 @@ from fedbench.errors import FedbenchError, PluginError, UsageError
 
 ANSWER_SECONDS = 600.0
 """How long one method of a plug-in may take, with all that it asks for."""
+SERVED = {"algorithm": "fedbench.engine.isolation.child", "model": "fedbench.engine.isolation.child_of_model"}
+"""What runs in the other process, by what the plug-in is."""
 LONGEST = 2000  # characters of a message
 PASSED_ON = re.compile(r"PATH|LANG|LC_\w+|(OMP|OPENBLAS|MKL)_\w+|FEDBENCH_ISA")
 """The variables of the environment that the other process gets: none holds a secret, and numpy has
@@ -36,10 +38,11 @@ class Process:
     """The process that has the plug-in. `call` has it run a method; everything that the method asks
     for meanwhile is looked up in `answers`."""
 
-    def __init__(self, name: str, folder: Path, readable: Sequence[Path] = ()) -> None:
-        self.name = name
+    def __init__(self, name: str, folder: Path, readable: Sequence[Path] = (), *, kind: str = "algorithm") -> None:
+        """`kind` is what the plug-in is, algorithm or model."""
+        self.name = f"{kind} {name}"
         self._channel, theirs = socket.socketpair()
-        command = [sys.executable, "-I", "-B", "-m", "fedbench.engine.isolation.child", str(theirs.fileno()), str(folder)]
+        command = [sys.executable, "-I", "-B", "-m", SERVED[kind], str(theirs.fileno()), str(folder)]
         passed = {key: value for key, value in os.environ.items() if PASSED_ON.fullmatch(key)}
         self._process = subprocess.Popen(
             [*command, *map(str, readable)],
@@ -67,7 +70,7 @@ class Process:
         try:
             return wire.receive(self._channel, until)
         except wire.WireError as error:
-            raise PluginError(f"algorithm {self.name}: its process gave no answer that can be read: {error}") from None
+            raise PluginError(f"{self.name}: its process gave no answer that can be read: {error}") from None
 
     def call(self, method: str, *arguments: object, answers: Answers | None = None) -> Any:
         """Returns what a method of the plug-in gives. Raises PluginError if it fails, ends, takes
@@ -82,16 +85,16 @@ class Process:
                 name, asked = answer["asks"]
                 wire.send(self._channel, self._answer((answers or {}).get(name), name, asked))
         except (OSError, ValueError, TypeError) as error:
-            raise PluginError(f"algorithm {self.name}: {method}: its process ended, or asks what it must not: {error}") from None
+            raise PluginError(f"{self.name}: {method}: its process ended, or asks what it must not: {error}") from None
         if "done" not in answer:
             what, *code = f"{answer.get('failed')!s:.{LONGEST}}".split("\n", 1)
             kind = ConfinedError if answer.get("confined") is True else PluginError
-            raise kind(f"algorithm {self.name}: {method}: {what}", *code)
+            raise kind(f"{self.name}: {method}: {what}", *code)
         return answer["done"]
 
     def _mapping(self, answer: object) -> dict[str, Any]:
         if not isinstance(answer, dict):
-            raise PluginError(f"algorithm {self.name}: its process gave no answer that can be read: {type(answer).__name__}")
+            raise PluginError(f"{self.name}: its process gave no answer that can be read: {type(answer).__name__}")
         return answer
 
     @staticmethod

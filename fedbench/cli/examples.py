@@ -53,6 +53,7 @@ EXAMPLES = {
     "new": Example("fedbench new algorithm damped"),
     "new algorithm": Example("fedbench new algorithm damped"),
     "new task": Example("fedbench new task petals"),
+    "new model": Example("fedbench new model small_net"),
     "import": Example("fedbench import traces logs -o traces", needs="a folder `logs` of logs of mobile links"),
     "import traces": Example("fedbench import traces logs -o traces", needs="a folder `logs` of logs of mobile links"),
     "import devices": Example("fedbench import devices client_device_capacity --clients 100", needs="this file of FedScale"),

@@ -17,7 +17,7 @@ from fedbench.cli.output import put, say, writing
 from fedbench.errors import UsageError
 from fedbench.origins import ALGORITHMS, NAME
 
-app = typer.Typer(help="Write a template for your own algorithm or data.", no_args_is_help=True)
+app = typer.Typer(help="Write a template for your own algorithm, model or data.", no_args_is_help=True)
 TEMPLATES = Path(__file__).with_name("templates")
 EXAMPLE = "nguyen2022"  # the paper of the algorithm that the template is a variant of
 OUTSIDE = {
@@ -117,6 +117,30 @@ def task(name: NameArgument, directory: DirectoryOption = Path()) -> None:
     put("\n".join(lines))
 
 
+@app.command()
+def model(name: NameArgument, directory: DirectoryOption = Path()) -> None:
+    """Write the file of a model and its test.
+
+    NAME.py is a small torch module that works, and test_NAME.py passes as it stands. Change both.
+    """
+    check_name("model", name)
+    cls = "".join(part.capitalize() for part in name.split("_"))
+    _write("model", directory, {f"{name}.py": "model.txt", f"test_{name}.py": "test_model.txt"}, name=name, Class=cls)
+    place = f"{_shown(directory / name)}.py:{cls}"
+    lines = [
+        f"wrote {directory / name}.py and {directory / f'test_{name}.py'}",
+        f"  pytest {directory / f'test_{name}.py'}",
+        f"  fedbench test {place}",
+        f"  fedbench run digits-demo -a fedavg -a fedbuff --set task.model={place}",
+    ]
+    put("\n".join(lines))
+
+
+def _shown(place: Path) -> str:
+    """Returns a path that is a path for everybody who reads it."""
+    return str(place) if place.is_absolute() else f"./{place}"
+
+
 def _write(kind: str, directory: Path, files: Mapping[str, str], **words: str) -> None:
     """Writes files from templates whose placeholders are replaced by `words`.
 
@@ -139,13 +163,13 @@ def _write(kind: str, directory: Path, files: Mapping[str, str], **words: str) -
 
 
 def check_name(kind: str, name: str) -> None:
-    """Raises UsageError if the name cannot be a module's name, or is taken. `kind` is algorithm or
-    task."""
+    """Raises UsageError if the name cannot be a module's name, or is taken. `kind` is algorithm,
+    model or task; models are named by their files, so none is taken."""
     if not NAME.fullmatch(name) or name.endswith("_"):
         raise UsageError(f"new {kind}: the name must be small letters, digits and underscores, such as my_{kind}, got {name!r}")
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):
         raise UsageError(f"new {kind}: {name!r} is a word of Python; choose another name")
-    known = registry.names(kind)
+    known = [] if kind == "model" else registry.names(kind)
     squeezed = {other.replace("_", ""): other for other in known}
     if name.replace("_", "") in squeezed:
         taken = squeezed[name.replace("_", "")]
@@ -155,7 +179,7 @@ def check_name(kind: str, name: str) -> None:
 
 
 def _say_what_next(name: str, cls: str, directory: Path) -> None:
-    place = f"{directory / name}.py" if directory.is_absolute() else f"./{directory / name}.py"
+    place = f"{_shown(directory / name)}.py"
     lines = [
         f"wrote {directory / name}.py and {directory / f'test_{name}.py'}",
         f"  pytest {directory / f'test_{name}.py'}",

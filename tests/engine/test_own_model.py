@@ -23,6 +23,8 @@ from fedbench.results.store import Store
 from fedbench.scenarios.load import load, validate
 from fedbench.scenarios.schema import Scenario
 
+pytestmark = pytest.mark.extra("torch")
+
 NETS = """
 import math
 import torch

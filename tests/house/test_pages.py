@@ -18,6 +18,7 @@ SLOW = {
     "compare",
     "own-algorithm",
     "own-data",
+    "own-model",
     "own-suite",
     "race",
     "read-a-record",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fedbench.scenarios.load import load as scenario
     from fedbench.suites.advice.advise import Advice, advise
     from fedbench.suites.own_race.race import race
+    from fedbench.tasks.given import Task
 
     __version__: str
 
@@ -28,6 +29,7 @@ __all__ = [
     "Algorithm",
     "Records",
     "Store",
+    "Task",
     "advise",
     "errors",
     "kernels",
@@ -44,6 +46,7 @@ _PLACES = {
     "Algorithm": "fedbench.protocols:Algorithm",
     "Records": "fedbench.launch.records:Records",
     "Store": "fedbench.results.store:Store",
+    "Task": "fedbench.tasks.given:Task",
     "advise": "fedbench.suites.advice.advise:advise",
     "plan": "fedbench.launch.runner:plan",
     "race": "fedbench.suites.own_race.race:race",

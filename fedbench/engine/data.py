@@ -20,9 +20,10 @@ from fedbench.scenarios.data_parts import HELD_OUT, HeldOut, TaskPart
 from fedbench.scenarios.partition import Rows, partition, public_rows, rows_of_other_task, validation_rows
 from fedbench.scenarios.schema import Scenario
 from fedbench.shards import Shards
-from fedbench.tasks import arrays
+from fedbench.tasks import arrays, given
 from fedbench.tasks.available import Outline, outline, text_options
 from fedbench.tasks.data import Dataset
+from fedbench.tasks.model_library import architecture
 from fedbench.tasks.own_model import make_own
 from fedbench.tasks.task import Task
 from fedbench.tasks.text import TextSource
@@ -128,17 +129,24 @@ class Data:
         with self._named("task"):
             if self._code_of_model is not None:
                 return self._with_own_model
-            if part.file is not None and part.label is not None:
-                return load_own(_source(part), part.model)
-            text = {} if part.text is None else {"text": TextSource(name=part.name, **part.text.model_dump())}
-            return load_task(part.name, part.model, **self._encoder, **text)
+            return self._loaded(part.model)
+
+    def _loaded(self, model: str) -> Task:
+        """Returns the task with a model of the library."""
+        part = self.scenario.task
+        if given.is_given(part.name):
+            return Task.of(arrays.of_shape(given.dataset(part.name), architecture(model).shape), model)
+        if part.file is not None and part.label is not None:
+            return load_own(_source(part), model)
+        text = {} if part.text is None else {"text": TextSource(name=part.name, **part.text.model_dump())}
+        return load_task(part.name, model, **self._encoder, **text)
 
     @functools.cached_property
     def _with_own_model(self) -> Task:
         """The task with a model of the user's own in the place of the library's simplest."""
         part, code = self.scenario.task, self._code_of_model
         assert code is not None
-        task = load_task(part.name, SIMPLEST) if part.file is None else load_own(_source(part), SIMPLEST)
+        task = self._loaded(SIMPLEST)
         return dataclasses.replace(task, model=make_own(part.model, code, task.dataset.shape, task.dataset.classes))
 
     @property

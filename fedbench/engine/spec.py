@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fedbench import origins, own_models, registry
@@ -14,6 +15,8 @@ from fedbench.results.record import run_id
 from fedbench.results.sections import Origin, Spec, Used
 from fedbench.scenarios.load import overrides_of
 from fedbench.scenarios.schema import Scenario
+from fedbench.tasks import given
+from fedbench.tasks.data import Dataset
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,9 @@ class RunSpec:
         return None if task.model_sha256 is None else own_models.allowed(task.model, task.model_sha256)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickles the run with what the user has named for it, so that another process may run it
-        too."""
-        return _again, (self.scenario, self.algorithm, self.seed, self.model)
+        """Pickles the run with what the user has named or given for it, so that another process may
+        run it too."""
+        return _again, (self.scenario, self.algorithm, self.seed, self.model, given.held(self.scenario.task.name))
 
     @property
     def selector(self) -> str:
@@ -90,8 +93,11 @@ class RunSpec:
             raise RecordError(f"record: its specification lacks something, or is none ({error})") from None
 
 
-def _again(scenario: Scenario, algorithm: Algorithm, seed: int, model: own_models.Named | None) -> RunSpec:
+def _again(
+    scenario: Scenario, algorithm: Algorithm, seed: int, model: own_models.Named | None, examples: Mapping[str, Dataset]
+) -> RunSpec:
     """Returns a run as another process has pickled it."""
+    given.remember(examples)
     if model is not None:
         own_models.remembered(model)
     return RunSpec(scenario, algorithm, seed)

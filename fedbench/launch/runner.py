@@ -28,13 +28,18 @@ from fedbench.results.record import Record
 from fedbench.results.store import CHECKPOINT, Store
 from fedbench.scenarios.load import load
 from fedbench.scenarios.schema import Scenario
+from fedbench.tasks import given
 
 Algorithms = str | Algorithm | Sequence[str | Algorithm]
 REPORT_EVERY = 0.2  # host seconds between two reports of a run
 
 
 def specs(
-    scenario: str | Path | Scenario, algorithms: Algorithms, seeds: int | Iterable[int], overrides: Sequence[str] = ()
+    scenario: str | Path | Scenario,
+    algorithms: Algorithms,
+    seeds: int | Iterable[int],
+    overrides: Sequence[str] = (),
+    task: given.Task | None = None,
 ) -> list[RunSpec]:
     """Returns all combinations of algorithms and seeds, algorithms outermost.
 
@@ -48,6 +53,8 @@ def specs(
         The seeds, or a number n for the seeds 0 to n - 1.
     overrides : sequence of str
         Settings "key.path=value", applied to the scenario in order.
+    task : Task, optional
+        Examples and a model, in the place of the scenario's task.
 
     Returns
     -------
@@ -59,7 +66,7 @@ def specs(
     UsageError
         A name or a value is unknown, or a run is requested twice.
     """
-    resolved = load(scenario, overrides)
+    resolved = load(scenario, [*([] if task is None else [task.setting]), *overrides])
     chosen = [algorithms] if isinstance(algorithms, str | Algorithm) else list(algorithms)
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not chosen or not numbers:
@@ -79,6 +86,7 @@ def run(
     *,
     seeds: int | Iterable[int] = 1,
     overrides: Sequence[str] = (),
+    task: given.Task | None = None,
     store: str | Path | None = None,
     processes: int = 1,
     options: RunOptions | None = None,
@@ -101,6 +109,8 @@ def run(
         The seeds, or a number n for the seeds 0 to n - 1.
     overrides : sequence of str
         Settings "key.path=value", applied to the scenario in order.
+    task : Task, optional
+        Examples and a model that are given in Python, in the place of the scenario's task.
     store : path, optional
         The folder for the records. None keeps them in memory only.
     processes : int
@@ -135,7 +145,7 @@ def run(
     >>> records[0].state
     'finished'
     """
-    wanted = specs(scenario, algorithm, seeds, overrides)
+    wanted = specs(scenario, algorithm, seeds, overrides, task)
     return run_specs(wanted, store=store, processes=processes, options=options, progress=progress, watcher=watcher, wait=wait)
 
 
@@ -198,6 +208,7 @@ def plan(
     *,
     seed: int = 0,
     overrides: Sequence[str] = (),
+    task: given.Task | None = None,
     device: str = "cpu",
 ) -> PlanSummary:
     """Plays the virtual clock of a run without training, and returns what happens on it.
@@ -212,6 +223,8 @@ def plan(
         The seed.
     overrides : sequence of str
         Settings "key.path=value", applied to the scenario in order.
+    task : Task, optional
+        Examples and a model that are given in Python, in the place of the scenario's task.
     device : str
         Where the run is to be trained: cpu, cuda or cuda:N. It need not be on this machine.
 
@@ -232,7 +245,7 @@ def plan(
     >>> planned.updates, planned.jobs_consumed
     (4, 20)
     """
-    return plan_spec(specs(scenario, algorithm, [seed], overrides)[0], device)
+    return plan_spec(specs(scenario, algorithm, [seed], overrides, task)[0], device)
 
 
 @dataclass(frozen=True)

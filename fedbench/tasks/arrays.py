@@ -67,7 +67,7 @@ def load(source: Source, model: str = "softmax") -> Task:
     """Returns the task of a source, whose images have the axes that the model asks for.
     MissingDataError if a file is missing; UsageError, which names file and column, if its sum is
     another one, or it is no table of numbers with labels."""
-    data = _of_shape(dataset(source), architecture(model).shape)
+    data = of_shape(dataset(source), architecture(model).shape)
     task = Task.of(data, model)
     warnings = () if source.standardize else scales.warnings(data)
     return dataclasses.replace(task, warnings=warnings)
@@ -166,7 +166,7 @@ def _test_rows(examples: Examples, source: Source) -> Rows:
     return found
 
 
-def _of_shape(data: Dataset, wanted: Shape) -> Dataset:
+def of_shape(data: Dataset, wanted: Shape) -> Dataset:
     """Returns the data set with images in the axes (channels, height, width) that a model asks for:
     those without channels get one, those with channels at the end are turned. Others stay as they
     are."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import NamedTuple
 
 from fedbench import origins, places
@@ -39,12 +40,13 @@ class Named(NamedTuple):
         if self.module is None:
             module = origins.run_file(self.file, self.selector, self.sha256, "model")
         else:
-            origins.read_file(self.file, self.selector, self.sha256, "model")
+            content, _ = origins.read_file(self.file, self.selector, self.sha256, "model")
             try:
                 module = importlib.import_module(self.module)
             except Exception as error:
                 why, *code = described(error)
                 raise UsageError(f"model {self.selector}: cannot be imported: {why}", *code) from error
+            _check_current(module, content, self.selector)
         if not hasattr(module, self.name):
             near = nearest(self.name, [key for key, value in vars(module).items() if callable(value)])
             raise UsageError(f"model {self.selector}: {self.file.name} has no class or function {self.name!r}{near}")
@@ -56,6 +58,27 @@ class Named(NamedTuple):
 
 _GIVEN: dict[tuple[str, str], Callable[..., object]] = {}  # by sum and name: what was given as an object
 _NAMED: dict[tuple[str, str], Named] = {}  # by sum and name: what the user has named in this process
+
+
+def _check_current(module: ModuleType, content: bytes, selector: str) -> None:
+    """Raises UsageError if a module has other functions than the content of its file: it was
+    imported before the file was changed, so that a record would have the sum of what was not
+    run."""
+    known = set(_codes(compile(content, "file", "exec", dont_inherit=True)))
+    here = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
+    functions = [member for one in here for member in (vars(one).values() if isinstance(one, type) else [one])]
+    codes = [getattr(getattr(one, "__func__", one), "__code__", None) for one in functions]
+    if any(code is not None and code.co_filename == module.__file__ and code not in known for code in codes):
+        raise UsageError(
+            f"model {selector}: its file was changed after it was imported; start Python again, so that what runs is what it says"
+        )
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _codes(one)
 
 
 def is_own(model: str) -> bool:
@@ -154,5 +177,6 @@ def given(factory: Callable[..., object]) -> Named:
         )
     is_run = module == "__main__" or module.startswith(FROM_FILE)
     one = named(f"{file if is_run else module}:{name}")
+    _check_current(sys.modules[module], origins.read_file(one.file, one.selector, one.sha256, "model")[0], one.selector)
     _GIVEN[one.sha256, one.name] = factory
     return one

@@ -97,6 +97,37 @@ def test_a_class_in_python_is_named_by_its_module(tmp_path: Path, monkeypatch: p
         task(model=lambda: nets_given_in_python.Net((4,), 3))
 
 
+NET_THAT_CHANGES = """\
+from functools import cache
+
+
+@cache
+def other():
+    return 1
+
+
+class Net:
+    @staticmethod
+    def width():
+        return 7
+"""
+
+
+def test_a_file_that_was_changed_after_its_import_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its record would have the sum of what was not run."""
+    file = tmp_path / "nets_that_change.py"
+    file.write_text(NET_THAT_CHANGES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import nets_that_change  # type: ignore[import-not-found]
+
+    assert task(model=nets_that_change.Net).model == "nets_that_change:Net"
+    file.write_text(NET_THAT_CHANGES.replace("7", "8"))
+    with pytest.raises(UsageError, match="its file was changed after it was imported; start Python again"):
+        task(model=nets_that_change.Net)
+    with pytest.raises(UsageError, match="its file was changed after it was imported; start Python again"):
+        own_models.named("nets_that_change:Net").found()
+
+
 @pytest.mark.extra("torch")
 def test_a_data_set_of_torch() -> None:
     from torch import from_numpy

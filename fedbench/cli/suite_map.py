@@ -24,6 +24,7 @@ def map_(
     process. The suite map takes some twenty minutes of a processor.
     """
     found = suites.load(suite)
+    found.designed()  # before anything is said
     results = load(found, folder, archives)
     with interruptible("nothing is kept, and the same command begins anew"):
         show(f"suite {found.name}: fits each model, and {REPLICATES} times again to see how sure it is")

@@ -112,9 +112,9 @@ def _cells(
             for one in (here[point.name] if algorithms else searches.leaders(point, here[point.name]))
         ]
     for point, selector in cells:
-        if searches.is_elsewhere(point) and searches.near(point, selector) is None:
+        if suite.is_elsewhere(point) and searches.near(point, selector) is None:
             show(f"not tuned: {selector} at {point.name}: it runs at none of the anchors")
-    cells = [cell for cell in cells if not searches.is_elsewhere(cell[0]) or searches.near(*cell) is not None]
+    cells = [cell for cell in cells if not suite.is_elsewhere(cell[0]) or searches.near(*cell) is not None]
     asked = {(point.name, selector) for point, selector in cells}
     for point, selector, near in searches.waiting(cells):
         if (near.point, selector) not in asked:

@@ -41,9 +41,9 @@ def tried(suite: Suite, space: Space, point: Point, selector: str) -> tuple[Trie
     part, name = tuning_of(suite), suite.algorithm(selector).name
     if not isinstance(part, Halving):
         return (Tried((part.trials + 1) * part.seeds.count, 1.0),)
-    rungs, more, draws, lent = part.rungs_at(point.name), len(suite.published(selector)), True, False
-    if part.anchors is not None and point.name not in part.anchors.points:
-        more, draws, lent = 0, space.only(name, part.anchors.elsewhere.options) is not None, True
+    rungs, more, draws, lent = part.rungs_at(point.name), len(suite.published(selector)), True, suite.is_elsewhere(point)
+    if lent and part.anchors is not None:
+        more, draws = 0, space.only(name, part.anchors.elsewhere.options) is not None
     *_, last = counts = [rung.trials * draws + (1 + more if lent or rung is rungs[-1] else 0) for rung in rungs]
     rates = len(space.rates(name))
     steeper = rates + (rates > 1)
@@ -140,7 +140,7 @@ def priced(
                 seconds=rates[selector].seconds(found.trained_steps) if timed else None,
                 runs=suite.seeds.count,
                 rungs=() if space is None else tried(suite, space, point, selector),
-                elsewhere=suite.anchors is not None and point.name not in suite.anchors.points,
+                elsewhere=suite.is_elsewhere(point),
                 rows=2 if space is not None and suite.rows == "all" else 1,
                 draws=draws.count if draws and point.name in draws.points and not spec.algorithm.reference else 1,
             )

@@ -90,10 +90,6 @@ class Searches:
         self._runs: dict[tuple[str, str], bool] = {}
         self._known: dict[tuple[str, str], Progress] = {}
 
-    def is_elsewhere(self, point: Point) -> bool:
-        """Returns whether the suite has anchors, and the point is none of them."""
-        return self.suite.anchors is not None and point.name not in self.suite.anchors.points
-
     def near(self, point: Point, selector: str) -> Near | None:
         """Returns the nearest anchor of a point that is none, at which the algorithm runs; None if
         there is none."""
@@ -120,7 +116,7 @@ class Searches:
         return self._known[key]
 
     def _progress(self, point: Point, selector: str) -> Progress:
-        if not self.is_elsewhere(point):
+        if not self.suite.is_elsewhere(point):
             return advanced(search(self.suite, self.space, point, selector, self.draw), self.find)
         near = self.near(point, selector)
         chosen = None if near is None or self.draw else self.choice(near.point, selector)
@@ -134,7 +130,7 @@ class Searches:
 
     def waiting(self, cells: Iterable[tuple[Point, str]]) -> list[tuple[Point, str, Near]]:
         """Returns the cells among these whose anchor has no choice yet, with the anchor."""
-        found = [(point, selector, self.near(point, selector)) for point, selector in cells if self.is_elsewhere(point)]
+        found = [(point, selector, self.near(point, selector)) for point, selector in cells if self.suite.is_elsewhere(point)]
         return [(point, one, near) for point, one, near in found if near and self.choice(near.point, one) is None]
 
     def leaders(self, point: Point, selectors: Iterable[str]) -> list[str]:

@@ -95,6 +95,10 @@ class Suite(Part):
         """Returns the suite's part `tuning.anchors`, None if options are tuned at every point."""
         return self.tuning.anchors if isinstance(self.tuning, Halving) else None
 
+    def is_elsewhere(self, point: Point) -> bool:
+        """Returns whether the suite has anchors, and the point is none of them."""
+        return self.anchors is not None and point.name not in self.anchors.points
+
     @property
     def places(self) -> dict[str, dict[str, Value]]:
         """Returns the places of all points, by name of the point and by factor."""

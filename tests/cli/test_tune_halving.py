@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,6 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from fedbench.cli.main import app
+from tests.cli.tune_kills import check_kills
 
 TINY = {
     "schema": 1,
@@ -51,7 +46,6 @@ TINY = {
         "published": ["fedavg[local_lr=0.05,cohort_size=2]"],
     },
 }
-COMMAND = [sys.executable, "-c", "from fedbench.cli.main import main; main()", "tune", "tiny.yaml", "--quiet", "-o", "tuned"]
 
 
 def said(*arguments: str) -> str:
@@ -103,23 +97,4 @@ def test_seeds_of_a_draw_that_are_compared(tiny: Path) -> None:
 @pytest.mark.slow
 def test_killed_anywhere_it_goes_on_to_the_same_choice(tiny: Path) -> None:
     """SIGKILL to the command: in every rung, and at its ends."""
-    subprocess.run([*COMMAND, "--store", "whole"], check=True, capture_output=True)
-    whole = {file.name: file.read_bytes() for file in Path("tuned").iterdir()}
-    for file in Path("tuned").iterdir():
-        file.unlink()
-    count, chance, cut = len(_records("whole")), random.Random(46), 0
-    for records in sorted({12, 24, 45, count, *chance.sample(range(count), 6)}):
-        process = subprocess.Popen([*COMMAND, "--store", "killed"], stderr=subprocess.DEVNULL, start_new_session=True)
-        while process.poll() is None and len(_records("killed")) < records:
-            time.sleep(0.002)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            cut += 1
-        process.wait()
-    subprocess.run([*COMMAND, "--store", "killed"], check=True, capture_output=True)
-    assert cut >= 5, "too few kills came in time"
-    assert {file.name: file.read_bytes() for file in Path("tuned").iterdir()} == whole
-
-
-def _records(store: str) -> list[Path]:
-    return list(Path(store).glob("*/*/*/record.json"))
+    check_kills("tiny.yaml", (12, 24, 45, -1))

@@ -30,7 +30,7 @@ ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$
 # it needs is fetched; the last line finds it ready in build/.
 $(CORE): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/cuda/*.cu csrc/cuda/*.cuh csrc/include/fedbench/*.hpp csrc/include/fedbench/*/*.hpp)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install "scikit-build-core>=1.0" "pybind11>=3.0" "setuptools-scm>=8" ninja cmake
+	$(PIP) install "scikit-build-core>=1.0" "pybind11>=3.0" "setuptools-scm>=8" "setuptools>=77" ninja cmake
 	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(VENV)/wheel . & build=$$!; \
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
 	    | xargs -d '\n' $(PIP) install || { kill $$build; exit 1; }; wait $$build

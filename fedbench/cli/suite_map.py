@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from fedbench.analysis.map.draws import REPLICATES
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, ProcessesOption
@@ -14,7 +19,13 @@ from fedbench.written import counted
 
 
 def map_(
-    suite: SuiteArgument, processes: ProcessesOption = 1, folder: FolderOption = TUNED, archives: ArchivesOption = ARCHIVES
+    suite: SuiteArgument,
+    processes: ProcessesOption = 1,
+    folder: FolderOption = TUNED,
+    archives: ArchivesOption = ARCHIVES,
+    advice: Annotated[
+        Path | None, typer.Option("--advice", help="File, such as map.npz, to which goes what `fedbench advise --map` reads.")
+    ] = None,
 ) -> None:
     """Fit the map of a suite with a design, and write what it says.
 
@@ -28,7 +39,8 @@ def map_(
     results = load(found, folder, archives)
     with interruptible("nothing is kept, and the same command begins anew"):
         show(f"suite {found.name}: fits each model, and {REPLICATES} times again to see how sure it is")
-        said = asking.said(results, fitting.both(results, processes=processes))
+        fitted = fitting.both(results, processes=processes)
+        said = asking.said(results, fitted)
     statements.write(archives / found.name, said)
     for one in said.judged:
         verb = "predicts" if one.predicts else "does not predict"

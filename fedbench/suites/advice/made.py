@@ -15,12 +15,40 @@ from fedbench.engine.heterogeneity import FACTORS, Heterogeneity
 from fedbench.errors import UsageError, nearest
 from fedbench.scenarios import load as scenarios
 from fedbench.suites.advice.place import DIGITS, WORDS
+from fedbench.suites.findings.results import Results
+from fedbench.suites.mapped.fitting import Fitted
+from fedbench.suites.mapped.statements import Map
 from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuned import Tuned
 
 NEAR = 0.25
 """So far, as a share of a factor's range, a measured level may be from the one of the design:
 speeds of a hundred clients scatter, and a tie of 0.9 is measured as 0.8."""
+
+
+def of_results(results: Results, fitted: Fitted, said: Map, day: str) -> Saved:
+    """Returns the map of a suite's results, fitted on a day such as `2026-12-01`.
+
+    Raises:
+        UsageError: if its runs are of several commits, and for what `made` refuses.
+    """
+    commits = results.commits
+    if len(commits) > 1:
+        raise UsageError(
+            f"suite {results.suite.name}: its runs are of {len(commits)} commits, {', '.join(commits)}; advice rests on one"
+        )
+    return made(
+        results.suite,
+        results.frozen,
+        fitted.whole,
+        {one.axis: one.verdict for one in said.judged},
+        labels=results.labels,
+        public_data=fitted.entered.public_data,
+        records=len(results.runs),
+        seeds=said.seeds,
+        commit=commits[0],
+        made=day,
+    )
 
 
 def made(

@@ -176,8 +176,9 @@ class Stages:
         self._tune(compute, tell)
         if not self.left():
             return
+        seeds = ", ".join(str(look.seeds) for look in looks.race_of(self.final).looks)
         tell(
-            f"{RACE}: {written.counted(len(self.finalists()), 'row')} with the options that were chosen; looks after 3, 10, 20 and 40 seeds"
+            f"{RACE}: {written.counted(len(self.finalists()), 'row')} with the options that were chosen; looks after {seeds} seeds"
         )
 
         def computed(wanted: Sequence[RunSpec]) -> None:

@@ -9,6 +9,7 @@ from fedbench import written
 from fedbench.suites.own_race.plan import FAR_BEHIND
 from fedbench.suites.own_race.result import Best, RaceResult, System
 from fedbench.suites.own_race.stages import RACE, lasting
+from fedbench.suites.race.schema import MOST_ERROR
 
 MOST_LINES = 25
 MOST_NAMES = 4  # of a list in a line
@@ -111,6 +112,7 @@ def _end(found: RaceResult) -> Iterator[str]:
 
 
 def _dropped(found: RaceResult) -> Iterator[str]:
+    dear = f"at least {FAR_BEHIND:g} times as dear as another row"
+    dearer = f"dearer than another row beyond noise, which drops the best in at most {written.percent(MOST_ERROR)} of races"
     for seeds, count in sorted(Counter(one.seeds for one in found.dropped).items()):
-        why = f"at least {FAR_BEHIND:g} times as dear as another row" if seeds == 1 else "dearer than another row beyond noise"
-        yield f"{count} after {written.counted(seeds, 'seed')} ({why}, on every axis)"
+        yield f"{count} after {written.counted(seeds, 'seed')} ({dear if seeds == 1 else dearer}, on every axis)"

@@ -53,8 +53,10 @@ class Reason(Part):
     def __str__(self) -> str:
         if self.at_least is None:
             return f"it reaches no target, {self.rival} reaches one with every seed"
-        closest = f"{self.at_least:.3g} times as much as {self.rival} ({AXES[self.axis].words}, {WORDS[self.rule]})"
-        return f"on every axis, held and at first touch, another row costs less; it costs at least {closest}"
+        times = f"{self.at_least:.3g}"
+        costs = "more than" if times == "1" else f"at least {times} times as much as"
+        closest = f"{costs} {self.rival} ({AXES[self.axis].words}, {WORDS[self.rule]})"
+        return f"on every axis, held and at first touch, another row costs less; it costs {closest}"
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ race on mine: 2 of 3 rows are left
   fewest gradients: fedavg (400)
   fewest bytes: fedbuff[local_lr=0.2] (2.60 MB)
   more minutes: 20 seeds each, about 3 min more, tell ratios from 1.20 on apart, now 1.31: fedavg
-dropped: 1 after 3 seeds (dearer than another row beyond noise, on every axis)
+dropped: 1 after 3 seeds (dearer than another row beyond noise, which drops the best in at most 5 % of races, on every axis)
 not applicable: quafl"""
     )
 

@@ -61,6 +61,14 @@ def test_the_reason_is_the_comparison_that_was_closest() -> None:
     )
 
 
+def test_a_bound_that_rounds_to_one_is_told_in_words() -> None:
+    told = [str(Reason(axis="bytes", rule="touch", rival="a", at_least=bound)) for bound in (1.004, 1.006)]
+    assert [one.rsplit("; ")[-1] for one in told] == [
+        "it costs more than a (traffic, first touch)",
+        "it costs at least 1.01 times as much as a (traffic, first touch)",
+    ]
+
+
 def test_a_later_look_is_less_strict() -> None:
     """A difference of 3 % with a scatter of 1 %."""
     costs = everywhere(NOISE[:, :3] * [1, 1.05, 1.05])

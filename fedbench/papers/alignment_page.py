@@ -30,15 +30,14 @@ def _code_row(one: Aligned) -> tuple[str, str, str]:
     place, says = escaped(one.place), escaped(one.says)
     if one.not_code:
         return place, says, escaped(f"No code. {one.not_code}")
-    lines = f"L{one.first}" + (f"-L{one.last}" if one.last > one.first else "")
     quoted = "<br>".join(_quoted(line) for line in one.holds.splitlines())
-    return place, says, f"{_link(one.file, lines)}<br>{quoted}"
+    return place, says, f"{_link(one.file)}<br>{quoted}"
 
 
-def _link(path: str, lines: str = "") -> str:
-    """Returns a link to a file, or to lines of it; empty if there is no path."""
-    anchor = f"#{lines}" if lines else ""
-    return f"[{path}{anchor}]({UP}{path}{anchor})" if path else ""
+def _link(path: str) -> str:
+    """Returns a link to a file; empty if there is no path. Lines have no numbers, which would be
+    others after the next change; the site, which is made of one commit, has them."""
+    return f"[{path}]({UP}{path})" if path else ""
 
 
 def _quoted(line: str) -> str:

@@ -151,8 +151,8 @@ class GridEvaluator:
     def _end_if_held(self) -> None:
         """Counts how many of the last rows meet the goal in a row; rows from a checkpoint count
         too. Values are compared in float32, since the curves keep them so. Raises GoalHeld if there
-        are enough."""
-        if self._goal is None:
+        are enough. Most updates add no row, and change nothing."""
+        if self._goal is None or self._seen == len(self._rows):
             return
         for place, row in enumerate(self._rows[self._seen :], self._seen):
             self._begin = self._begin if self._held else place

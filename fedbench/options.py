@@ -10,7 +10,7 @@ import typing
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from fedbench.errors import UsageError
 
@@ -59,12 +59,81 @@ Count = Annotated[int, Range(low=1)]
 """A whole number >= 1."""
 CountOrZero = Annotated[int, Range(low=0)]
 """A whole number >= 0."""
+MOST = 1e9
+"""The largest number, but for its sign, that is tried."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """The values of an option that are tried when it is tuned: from `low` to `high`, uniform in the
+    logarithm. They are whole numbers if the option takes whole numbers.
+
+    Attributes
+    ----------
+    low : float
+        The smallest value, > 0.
+    high : float
+        The largest value.
+    rate : bool
+        Whether the option is a rate of learning though its name does not end in `_lr`.
+    scale : {"log", "linear"}
+        The scale on which they are uniform, which is that of the class.
+
+    Raises
+    ------
+    UsageError
+        The two numbers make no interval.
+    """
+
+    low: float
+    high: float
+    rate: bool = False
+    scale: ClassVar[Literal["log", "linear"]] = "log"
+
+    def __post_init__(self) -> None:
+        for key in ("low", "high"):
+            value: object = getattr(self, key)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST:
+                raise UsageError(f"{type(self).__name__}: {key} must be a number from {-MOST:g} to {MOST:g}, got {value!r:.80}")
+        if why := why_no_interval(self.low, self.high, self.scale):
+            raise UsageError(f"{type(self).__name__}: {why}")
+
+
+class Linear(Log):
+    """The same as `Log`, but uniform between `low` and `high`, and `low` may be any number.
+
+    Attributes
+    ----------
+    low : float
+        The smallest value.
+    high : float
+        The largest value.
+    rate : bool
+        Whether the option is a rate of learning though its name does not end in `_lr`.
+    scale : {"log", "linear"}
+        The scale on which they are uniform, which is that of the class.
+    """
+
+    scale: ClassVar[Literal["log", "linear"]] = "linear"
+
+
+def in_words(values: Log) -> str:
+    """Returns the values that are tried in words: `0.001 to 1 (log)`."""
+    return f"{values.low:g} to {values.high:g} ({values.scale})"
+
+
+def why_no_interval(low: float, high: float, scale: str) -> str:
+    """Returns why two numbers are no ends of values that are tried; empty if they are."""
+    if high <= low:
+        return f"high must be > low, got low {low:g}, high {high:g}"
+    return f"low must be > 0 with scale: log, got {low:g}" if scale == "log" and low <= 0 else ""
+
 
 T = TypeVar("T")
 WORDS: dict[object, str] = {float: "a number", int: "an integer", bool: "true or false", NoneType: "none", str: "text"}
 
 
-def option(default: T, about: str = "", source: str = "") -> T:
+def option(default: T, about: str = "", source: str = "", search: Log | None = None) -> T:
     """Returns a field with the default of a hyper-parameter and what is known about it.
 
     A field that has a plain default instead is shown without a sentence. One that changes the
@@ -78,6 +147,9 @@ def option(default: T, about: str = "", source: str = "") -> T:
         A sentence about the option, which `fedbench info` shows.
     source : str
         Where the default comes from, such as "Table 2".
+    search : Log or Linear, optional
+        The values that are tried when the option is tuned, unless the search space has an entry for
+        the algorithm.
 
     Returns
     -------
@@ -96,7 +168,7 @@ def option(default: T, about: str = "", source: str = "") -> T:
         ...
     fedbench.errors.UsageError: Slow: server_lr must be a number > 0, got -1
     """
-    return dataclasses.field(default=default, metadata={"about": about, "source": source})
+    return dataclasses.field(default=default, metadata={"about": about, "source": source, "search": search})
 
 
 def hints(cls: Callable[..., object]) -> dict[str, object]:
@@ -112,8 +184,24 @@ def _hints(cls: Hashable) -> dict[str, object]:
 def sentence(cls: type, name: str) -> str:
     """Returns the sentence about the option `name` of a class, or empty text if there is none. A
     class that only changes a default inherits the sentence of its parent."""
+    return str(_said(cls, name, "about") or "")
+
+
+def search(cls: type, name: str) -> Log | None:
+    """Returns the values of an option that a class declares to be tried, None if it declares none.
+    A class that only changes a default inherits those of its parent. Raises UsageError if it
+    declares something else."""
+    found = _said(cls, name, "search")
+    if found is not None and not isinstance(found, Log):
+        raise UsageError(f"{cls.__name__}: {name}: search must be Log(low, high) or Linear(low, high), got {found!r:.80}")
+    return found
+
+
+def _said(cls: type, name: str, what: str) -> object:
+    """Returns what the option `name` says under the word `what` in a class or else in its
+    parents."""
     fields = (vars(parent).get("__dataclass_fields__", {}).get(name) for parent in cls.__mro__)
-    return next((about for field in fields if field is not None and (about := field.metadata.get("about", ""))), "")
+    return next((said for field in fields if field is not None and (said := field.metadata.get(what))), None)
 
 
 def source(cls: type, name: str) -> str:

@@ -14,6 +14,8 @@ from fedbench.cli import completion
 from fedbench.cli.output import print_json, print_table, say, say_text
 from fedbench.descriptions import describe_algorithm
 from fedbench.errors import UsageError, nearest
+from fedbench.options import in_words, search
+from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
 
@@ -44,7 +46,7 @@ def command(
     where its data belong if they are missing.
     """
     if origins.is_in_file(name) or origins.plain(name) in registry.names("algorithm"):
-        facts, show = describe_algorithm(registry.find("algorithm", name)), _show_algorithm
+        facts, show = _facts(registry.find("algorithm", name)), _show_algorithm
     elif origins.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
         scenario = load(name)
         facts, show = {"kind": "scenario", "hash": scenario.content_hash(), **scenario.resolved()}, _show_scenario
@@ -57,6 +59,16 @@ def command(
         print_json(facts)
     else:
         show(facts)
+
+
+def _facts(cls: type[Algorithm]) -> Facts:
+    """Returns what is known of an algorithm, also which values of an option it declares to be
+    tried."""
+    facts: Facts = describe_algorithm(cls)
+    for one in facts["options"]:
+        if values := search(cls, one["name"]):
+            one["search"] = in_words(values)
+    return facts
 
 
 def _show_algorithm(facts: Facts) -> None:
@@ -73,9 +85,17 @@ def _show_algorithm(facts: Facts) -> None:
     say(f"memory of the server: {facts['server_memory']}")
     say(f"memory of a client: {'a vector' if facts['clients_remember'] else 'nothing'}")
     say(f"needs of the scenario: {', '.join(facts['requires']) or 'nothing'}\n")
-    columns = ("name", "default", "allowed", "source", "about")
+    heads = {
+        "name": "name",
+        "default": "default",
+        "allowed": "allowed",
+        "search": "tuned",
+        "source": "default from",
+        "about": "about",
+    }
+    columns = [name for name in heads if any(name in one for one in facts["options"])]
     print_table(
-        "options", [*columns[:3], "default from", "about"], [[str(one[name]) for name in columns] for one in facts["options"]]
+        "options", [heads[name] for name in columns], [[str(one.get(name, "")) for name in columns] for one in facts["options"]]
     )
     if facts["presets"]:
         say()

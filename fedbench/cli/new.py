@@ -23,8 +23,9 @@ EXAMPLE = "nguyen2022"  # the paper of the algorithm that the template is a vari
 OUTSIDE = {
     "imports": "from fedbench.protocols import Buffered, Fraction, Positive, Tools",
     "options": """\
-    # The annotation is the allowed range. `option(0.9, "A sentence.")`, from fedbench.protocols,
-    # gives an option a sentence, which `fedbench info` shows.
+    # The annotation is the allowed range. `option(0.9, "A sentence.", search=Log(0.1, 1))`, both
+    # from fedbench.protocols, gives an option a sentence, which `fedbench info` shows, and the
+    # values that `fedbench tune` and `fedbench race` try.
     server_lr: Positive = 1.0
     damping: Fraction = 0.9""",
     "cites": "authors, title, venue, year; algorithm and line numbers; where this departs from them.",

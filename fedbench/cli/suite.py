@@ -209,7 +209,7 @@ def options_of(suite: Suite, file: Path | None) -> tuned.Tuned | None:
     suite compares nothing else."""
     if file is None and suite.rows == "tuned":
         raise UsageError(
-            f"suite {suite.name} compares tuned options only: add --tuned FILE; `fedbench tune {suite.name}` makes it"
+            f"suite {suite.name} compares tuned options only: add --tuned FILE; `fedbench tune {suite.typed}` makes it"
         )
     return None if file is None else tuned.read(file, suite)
 

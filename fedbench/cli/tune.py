@@ -83,7 +83,10 @@ def command(
         several, left_out = searches(), left_out | {spec.run_id for spec, _ in failed}
         is_done = all(spec.run_id in left_out for one in several for spec in one.wanted)
     # Of all points and draws: the files keep what other calls found.
-    ended, choices = collect(found, space, find, {0, draw, *(row.draw for row in there)})
+    others = sorted({*chosen(found, None, algorithms)[1]} - {*found.selectors()})
+    if lost := sorted({row.selector for row in there} - {*found.selectors(), *others}):
+        show(f"left out of {table}, since neither the suite nor -a has them: {', '.join(lost)}")
+    ended, choices = collect(found, space, find, {0, draw, *(row.draw for row in there)}, others)
     trials_table.write(table, ended, found.design_hash())
     frozen = tuned.content(found, space, choices.pop(0, {}), choices)
     write_atomically(file, tuned.as_yaml(frozen).encode())
@@ -120,7 +123,7 @@ def _cells(
         if (near.point, selector) not in asked:
             raise UsageError(
                 f"suite {suite.name}: {point.name} begins from the options of {selector} at its nearest anchor {near.point}, and "
-                f"there are none yet; `fedbench tune {suite.name} -p {near.point} -a {selector}` makes them"
+                f"there are none yet; `fedbench tune {suite.typed} -p {near.point} -a {selector}` makes them"
             )
     return cells
 

@@ -38,7 +38,7 @@ def frozen_in(files: Files, suite: Suite) -> tuple[Tuned | None, Mapping[str, Ou
         content = plain_files.mapping_in(plain_files.decoded(files[TUNED], TUNED), TUNED)
         frozen = tuned.parse(content, suite, TUNED)
         _check_options(frozen, suite)
-        expected = space.content_hash({suite.algorithm(one).name for chosen in frozen.points.values() for one in chosen})
+        expected = space.content_hash({type(suite.algorithm(one)) for chosen in frozen.points.values() for one in chosen})
         rule = RULE[tuning_of(suite).method]
         if (frozen.space_hash, frozen.rule) != (expected, rule):
             raise fault(TUNED, f"expected search space {expected} and rule {rule}, got {frozen.space_hash:.40} and {frozen.rule}")

@@ -86,7 +86,7 @@ def elsewhere(suite: Suite, space: Space, point: Point, selector: str, anchor: C
     assert isinstance(part, Halving)
     assert part.anchors is not None
     rungs, cls = part.anchors.elsewhere.rungs, type(suite.algorithm(selector))
-    again = space.only(cls.name, part.anchors.elsewhere.options)
+    again = space.only(cls, part.anchors.elsewhere.options)
     found = [] if again is None else again.trials(cls, rungs[0].trials, scramble(suite, space, point, selector, 0))[1:]
     drawn = [one for options in found if _takes(suite, point, selector, one := {**anchor.options, **options})]
     seeds = itertools.islice(suite.tuning_seeds(0), sum(rung.seeds for rung in part.rungs), None)
@@ -222,7 +222,7 @@ def _steeper(suite: Suite, space: Space, point: Point, selector: str, options: M
     left out if published options leave it to the run, or if the algorithm does not take it so
     large."""
     algorithm = suite.algorithm(selector, options, point)
-    known = {key: algorithm.options()[key] for key in space.rates(algorithm.name)}
+    known = {key: algorithm.options()[key] for key in space.rates(type(algorithm))}
     larger = {key: float(f"{STEEPER * value:.6g}") for key, value in known.items() if isinstance(value, int | float)}
     rates = {key: value for key, value in larger.items() if _takes(suite, point, selector, {**options, key: value})}
     alone = [{**options, key: value} for key, value in rates.items()]

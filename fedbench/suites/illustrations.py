@@ -116,7 +116,7 @@ def as_json(found: Pictures) -> str:
 
 def read(file: Path, suite: Suite) -> Pictures:
     """Returns what a file keeps. Raises UsageError if it is missing, or not of this suite."""
-    wanted = f"expected suite {suite.content_hash()} as `fedbench suite illustrate {suite.name}` writes it"
+    wanted = f"expected suite {suite.content_hash()} as `fedbench suite illustrate {suite.typed}` writes it"
     found = documents.read(file, Pictures, "pictures", wanted, most=LARGEST, error=UsageError)
     if found.suite != suite.content_hash():
         raise UsageError(f"pictures {file}: {wanted}, got {found.suite!r:.200}")

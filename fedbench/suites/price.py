@@ -37,15 +37,15 @@ class Tried:
 def tried(suite: Suite, space: Space, point: Point, selector: str) -> tuple[Tried, ...]:
     """Returns the runs in which options of an algorithm are tried at a point, by rung. Behind the
     rungs of a halving are the runs with larger rates of all trials of the last one, the most that
-    can be needed."""
-    part, name = tuning_of(suite), suite.algorithm(selector).name
+    can be needed. Raises UsageError if there is nothing to try."""
+    part, cls = tuning_of(suite), type(suite.algorithm(selector))
+    rates = len(space.rates(cls))
     if not isinstance(part, Halving):
         return (Tried((part.trials + 1) * part.seeds.count, 1.0),)
     rungs, more, draws, lent = part.rungs_at(point.name), len(suite.published(selector)), True, suite.is_elsewhere(point)
     if lent and part.anchors is not None:
-        more, draws = 0, space.only(name, part.anchors.elsewhere.options) is not None
+        more, draws = 0, space.only(cls, part.anchors.elsewhere.options) is not None
     *_, last = counts = [rung.trials * draws + (1 + more if lent or rung is rungs[-1] else 0) for rung in rungs]
-    rates = len(space.rates(name))
     steeper = rates + (rates > 1)
     found = [Tried(count * rung.seeds, rung.budget_share) for count, rung in zip(counts, rungs, strict=True)]
     return (*found, Tried((last - 1) * steeper * rungs[-1].seeds, 1.0))

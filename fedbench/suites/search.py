@@ -4,7 +4,7 @@ that are there."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fedbench.engine.spec import RunSpec
@@ -147,21 +147,22 @@ class Searches:
             if found is None:
                 raise UsageError(
                     f"suite {self.suite.name}: the leaders at {point.name} are not known, since {one} has no choice there yet; "
-                    f"`fedbench tune {self.suite.name} -p {point.name}` makes it, or name algorithms with -a"
+                    f"`fedbench tune {self.suite.typed} -p {point.name}` makes it, or name algorithms with -a"
                 )
             order[one] = found.score.order
         return sorted(order, key=lambda one: (order[one], one))[: self.suite.anchors.draws.leaders]
 
 
 def collect(
-    suite: Suite, space: Space, find: Find, draws: Iterable[int]
+    suite: Suite, space: Space, find: Find, draws: Iterable[int], others: Sequence[str] = ()
 ) -> tuple[list[tuple[Trial, list[Outcome]]], dict[int, dict[tuple[str, str], Choice]]]:
     """Returns all trials whose runs have all ended, with their outcomes, and for every draw the
-    choices by point and selector where the search has come to its end."""
+    choices by point and selector where the search has come to its end. `others` are algorithms that
+    the suite does not have."""
     ended: list[tuple[Trial, list[Outcome]]] = []
     choices: dict[int, dict[tuple[str, str], Choice]] = {}
     searches = {draw: Searches(suite, space, find, draw) for draw in sorted(draws)}
-    for draw, point, selector in itertools.product(searches, suite.points, suite.selectors()):
+    for draw, point, selector in itertools.product(searches, suite.points, [*suite.selectors(), *others]):
         found = searches[draw].progress(point, selector)
         ended += found.ended
         if found.choice is not None:

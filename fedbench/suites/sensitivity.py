@@ -34,9 +34,9 @@ def option_sensitivity(suite: Suite, point: Point, selector: str, known: Mapping
     if len(ended) < len(several):
         raise RecordError(
             f"trials of suite {suite.name}: {len(ended)} of {len(several)} trials of {selector} at {point.name} are in the table; "
-            f"`fedbench tune {suite.name}` makes the others"
+            f"`fedbench tune {suite.typed}` makes the others"
         )
-    intervals = space.of(suite.algorithm(selector).name)
+    intervals = space.of(type(suite.algorithm(selector)))
     chosen = choose({trial.number: trial.options for trial in several}, runs)
     return Sensitivity(
         row=selector,

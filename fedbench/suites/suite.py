@@ -6,13 +6,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr
 
-from fedbench import plain_files, registry
+from fedbench import registry
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
@@ -23,10 +24,11 @@ from fedbench.scenarios.evaluation_parts import EvaluationPart
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites import anchors
+from fedbench.suites import space as spaces
 from fedbench.suites.at_work import capped
 from fedbench.suites.design import schema as designs
-from fedbench.suites.design.points import points
 from fedbench.suites.design.schema import Design, Kind, Value
+from fedbench.suites.in_file import content_of
 from fedbench.suites.race.schema import Race
 from fedbench.suites.tuning_parts import Anchors, Halving, Name, Rung, Seeds, Tuning
 
@@ -74,6 +76,7 @@ class Suite(Part):
     rows: Literal["all", "tuned"] = "all"
     _read: dict[tuple[str, ...], Scenario] = PrivateAttr(default_factory=dict)  # scenarios that were read from their files
     _beside: tuple[Path, ...] = PrivateAttr(default=())  # folders in which its design is looked for first
+    _typed: str = PrivateAttr(default="")
 
     def _check(self) -> None:
         for i, point in enumerate(self.points):
@@ -89,6 +92,12 @@ class Suite(Part):
             raise ValueError("rows: tuned rows need a part `tuning`")
         if self.anchors is not None:
             anchors.check(self.anchors, self.places)
+
+    @property
+    def typed(self) -> str:
+        """Returns the word by which a command names the suite: its name in the library, or the path
+        of its file."""
+        return shlex.quote(self._typed or self.name)
 
     @property
     def anchors(self) -> Anchors | None:
@@ -202,7 +211,17 @@ class Suite(Part):
             "tuning": None if self.tuning is None else self.tuning.hashed(),
             **({} if self.race is None else {"race": self.race.model_dump(mode="json")}),
             **({} if self.rows == "all" else {"rows": self.rows}),
+            **({} if not (own := self._declared(algorithms)) else {"declared": own}),
         }
+
+    def _declared(self, algorithms: Iterable[Algorithm]) -> dict[str, object]:
+        """Returns the intervals that algorithms declare themselves, and that are used since the
+        suite's search space has no entry for them."""
+        if self.tuning is None or not (own := [one for one in algorithms if one.name not in registry.ALGORITHMS]):
+            return {}
+        known = spaces.load(self.tuning.space).algorithms
+        found = {one.name: spaces.declared(type(one)) for one in own if one.name not in known}
+        return {name: entry.hashed() for name, entry in found.items() if entry}
 
     def content_hash(self) -> str:
         """Returns the hash of everything that can change a result."""
@@ -227,25 +246,6 @@ def names() -> list[str]:
     return problems.names(LIBRARY)
 
 
-def _with_points(content: Mapping[str, object], file: Path) -> Mapping[str, object]:
-    """Returns the content of a suite's file with the points of its design, if it names one: all of
-    them, or those whose names it gives. They are points of the suite's scenario."""
-    name, scenario, some = content.get("design"), content.get("scenario"), content.get("points")
-    if not isinstance(name, str):
-        return content
-    if not isinstance(scenario, str):
-        raise UsageError(f"suite {file}: a design needs the suite's scenario, whose keys it sets, got none")
-    found = {str(point["name"]): point for point in points(designs.load(name, [file.parent]), scenarios.load(scenario))}
-    if some is None:
-        return {**content, "points": list(found.values())}
-    if not isinstance(some, list) or not some:
-        raise UsageError(f"suite {file}: points: expected names of points of design {name}, got {some!r:.80}")
-    for i, one in enumerate(some):
-        if not isinstance(one, str) or one not in found:
-            raise UsageError(f"suite {file}: points.{i}: design {name} has no point {one!r:.80}{nearest(str(one), found)}")
-    return {**content, "points": [found[one] for one in some]}
-
-
 def load(suite: str | Path | Suite) -> Suite:
     """Returns a suite by its name in the library or by the path to a YAML file. A Suite is returned
     as it is.
@@ -256,8 +256,8 @@ def load(suite: str | Path | Suite) -> Suite:
     if isinstance(suite, Suite):
         return suite
     file = problems.file_of(suite, LIBRARY, "suite")
-    found = validated(Suite, _with_points(plain_files.mapping(file, "suite"), file), str(file))
-    found._beside = (file.parent,)
+    found = validated(Suite, content_of(file), str(file))
+    found._beside, found._typed = (file.parent,), str(suite)
     for point in found.points:
         found.scenario_at(point)
         for rung in found.tuning.rungs_at(point.name) if isinstance(found.tuning, Halving) else ():

@@ -54,7 +54,7 @@ def content(suite: Suite, space: Space, chosen: Chosen, draws: Mapping[int, Chos
         suite=suite.name,
         design_hash=suite.design_hash(),
         space=space.name,
-        space_hash=space.content_hash({suite.algorithm(selector).name for one in everything for _, selector in one}),
+        space_hash=space.content_hash({type(suite.algorithm(selector)) for one in everything for _, selector in one}),
         rule=RULE[tuning_of(suite).method],
         points=_by_point(chosen),
         draws={draw: _by_point(one) for draw, one in sorted((draws or {}).items())},

@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, Tag
 from fedbench.analysis.statistics import LEAST_SEEDS
 from fedbench.errors import nearest
 from fedbench.scenarios.base import Float, Integer, Part
+from fedbench.suites.space import Space
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
 FirstSeed = Annotated[Integer, Field(ge=0, le=2**31 - 1)]
@@ -102,6 +103,12 @@ class Anchors(Part):
                 raise ValueError(f"numbers.{factor}: expected numbers that differ, got {min(numbers.values()):g} for all levels")
 
 
+def _hashed_space(space: str | Space) -> dict[str, object]:
+    """Returns what is hashed of a space that a suite brings with it; one of the library is known by
+    its name."""
+    return {} if isinstance(space, str) else {"space": space.hashed()}
+
+
 class Sobol(Part):
     """How options are tuned at once. Every algorithm has so many `trials` at every point, which are
     drawn from the search space `space` and are run with these seeds. They are measured on a
@@ -109,7 +116,7 @@ class Sobol(Part):
     follow."""
 
     method: Literal["sobol"] = "sobol"
-    space: Name
+    space: Name | Space
     trials: Trials
     seeds: Seeds
     validation_share: Share = 0.1
@@ -120,7 +127,7 @@ class Sobol(Part):
 
     def hashed(self) -> dict[str, object]:
         """Returns what changes a result. `method` came later, so it is left out."""
-        return self.model_dump(mode="json", exclude={"method"})
+        return self.model_dump(mode="json", exclude={"method"}) | _hashed_space(self.space)
 
 
 class Halving(Part):
@@ -132,7 +139,7 @@ class Halving(Part):
     which they grow while options are tuned; None for the scenario's."""
 
     method: Literal["halving"]
-    space: Name
+    space: Name | Space
     rungs: Rungs = (
         Rung(trials=64, seeds=1, budget_share=1 / 3),
         Rung(trials=16, seeds=2, budget_share=2 / 3),
@@ -163,7 +170,8 @@ class Halving(Part):
         """Returns what changes the options of a row. `anchors` and `evaluation_ratio` came later,
         so they are left out if there are none."""
         draws: dict[str, Any] = {"anchors": {"draws"} if self.anchors else True}
-        return self.model_dump(mode="json", exclude=draws | ({} if self.evaluation_ratio else {"evaluation_ratio": True}))
+        later = draws | ({} if self.evaluation_ratio else {"evaluation_ratio": True})
+        return self.model_dump(mode="json", exclude=later) | _hashed_space(self.space)
 
 
 def _method(value: object) -> str:

@@ -94,7 +94,7 @@ def test_a_suite_of_tuned_rows_only_costs_half(small: Path, tmp_path: Path, monk
     assert "\n6 runs to compare" in said("suite", "plan", "small.yaml", "--untimed")
     assert "0 of 0" in said("suite", "status", "small.yaml")
     refused = CliRunner().invoke(app, ["suite", "run", "small.yaml"]).exception
-    assert "suite small compares tuned options only: add --tuned FILE; `fedbench tune small` makes it" in str(refused)
+    assert "suite small compares tuned options only: add --tuned FILE; `fedbench tune small.yaml` makes it" in str(refused)
     assert load("small.yaml").content_hash() != load(small / "small.yaml").content_hash()
     suite, choice = load("small.yaml"), Choice(1, {"local_lr": 0.2}, Score(0, 1.0, 0.5, 0), 2, 0, {}, "0" * 32)
     frozen = tuned.content(suite, spaces.load(tuning_of(suite).space), {("calm", "fedavg"): choice})
@@ -129,7 +129,7 @@ def test_from_records_to_findings(small: Path, tmp_path: Path, monkeypatch: pyte
     assert f"Made by `fedbench suite report {suite}`" in page
     assert "| calm |" in page
     nothing = CliRunner().invoke(app, ["suite", "report", suite, "--archives", "nowhere"]).exception
-    assert "there is no archive nowhere/small; pack the records of its store first: fedbench suite pack small" in str(nothing)
+    assert f"there is no archive nowhere/small; pack the records of its store first: fedbench suite pack {suite}" in str(nothing)
     for verb in (["table", "--suite", suite], ["plot", "heat", "--suite", suite, "-o", "heat.pdf"]):
         assert "pack the records of its store first" in str(CliRunner().invoke(app, [*verb, "--archives", "nowhere"]).exception)
 
@@ -155,6 +155,44 @@ def test_tuning_of_one_algorithm_keeps_what_was_found_for_another(
     for selector in ("fedavg", "fedbuff"):
         said("tune", suite, "-a", selector, "--quiet", "-o", "tuned", "--store", selector)
     assert set(yaml.safe_load(Path("tuned/small.yaml").read_text())["points"]["calm"]) == {"fedavg", "fedbuff"}
+
+
+OWN = '''
+from dataclasses import dataclass
+
+from fedbench.algorithms.fedavg import FedAvg
+from fedbench.protocols import Log, Positive, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own(FedAvg):
+    """Averages."""
+
+    name = "own"
+    local_lr: Positive = option(0.1, search=Log(0.05, 0.5))
+'''
+
+
+def test_an_algorithm_of_ones_own_is_tuned_by_what_it_declares(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a suite that does not have it, from the plan to its tuned row."""
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(OWN)
+    Path("mute.py").write_text(OWN.replace(", search=Log(0.05, 0.5)", ""))
+    suite, who = str(small / "small.yaml"), ("-a", "./own.py:Own", "--store", "own")
+    assert "6 runs to compare, 3 to find options" in said("suite", "plan", suite, "--untimed", "-a", "./own.py:Own")
+    assert "3 trials in tuned/small-trials.parquet, 1 choices" in said("tune", suite, *who, "--quiet", "-o", "tuned")
+    (choice,) = yaml.safe_load(Path("tuned/small.yaml").read_text())["points"]["calm"].items()
+    assert choice[0] == "./own.py:Own"
+    assert choice[1]["options"] == {} or 0.05 <= choice[1]["options"]["local_lr"] <= 0.5
+    said("suite", "run", suite, *who, "--tuned", "tuned/small.yaml", "--quiet")
+    assert re.search("calm +6 of 6 +3 of 3", said("suite", "status", suite, *who, "--tuned", "tuned/small.yaml"))
+    left = said("tune", suite, "-a", "fedavg", "--store", "own", "--quiet", "-o", "tuned")
+    assert "left out of tuned/small-trials.parquet, since neither the suite nor -a has them: ./own.py:Own" in left
+    for verb in (("suite", "plan", suite, "--untimed"), ("tune", suite, "--quiet")):
+        refused = str(CliRunner().invoke(app, [*verb, "-a", "./mute.py:Own"]).exception)
+        assert "search space axes: it has no entry for algorithm own, and declares none" in refused, verb
 
 
 def test_what_is_wrong_is_said(small: Path, tmp_path: Path) -> None:

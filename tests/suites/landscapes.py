@@ -61,7 +61,7 @@ class Landscape:
     @classmethod
     def drawn(cls, algorithm: str, random: np.random.Generator, *, edge: bool = False, cliff: bool = False) -> Landscape:
         """The cliff is so near that the steepest stable options would be the best ones."""
-        count = len(SPACE.of(algorithm))
+        count = len(SPACE.algorithms[algorithm].options)
         best = random.uniform(0.1, 0.9, count)
         best[0] = 1.0 if edge else best[0]
         found = cls(algorithm, tuple(best), tuple(random.uniform(2, 12, count)), least=float(random.uniform(5, 20)))
@@ -69,7 +69,10 @@ class Landscape:
 
     def places(self, options: Mapping[str, Any]) -> list[float]:
         """An option that the run would choose is in the middle of its interval."""
-        return [0.5 if options[key] is None else place_of(one, options[key]) for key, one in SPACE.of(self.algorithm).items()]
+        return [
+            0.5 if options[key] is None else place_of(one, options[key])
+            for key, one in SPACE.algorithms[self.algorithm].options.items()
+        ]
 
     def seconds(self, options: Mapping[str, Any], seed: int) -> float:
         """To the last target; infinite if the run diverges."""

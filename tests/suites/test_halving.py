@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedbench.algorithms.fedasync import FedAsync
 from fedbench.algorithms.fedavg import FedAvg
 from fedbench.errors import RecordError, UsageError
 from fedbench.suites import trials as trials_table
@@ -178,7 +179,7 @@ def test_a_rate_that_the_algorithm_does_not_take_is_left_out(tmp_path: Path) -> 
     file.write_text(f"schema: 1\nname: axes\nalgorithms: {{fedasync: {{options: {{{intervals}}}}}}}")
     own = suite("fedasync", **SMALL)
     space = spaces.load(file)
-    assert space.rates("fedasync") == ["local_lr", "mixing"]
+    assert space.rates(FedAsync) == ["local_lr", "mixing"]
     found = advanced(
         search(own, space, own.points[0], "fedasync"), lambda spec: outcome(float(spec.algorithm.options()["mixing"]))
     )

@@ -123,16 +123,18 @@ def test_the_space_is_that_of_axes_wider_where_winners_were_at_an_end() -> None:
     for of_point in tuned.read(ROOT / "results/tuned/axes.yaml", axes).points.values():
         for selector, choice in of_point.items():
             name = registry.parse_selector(selector)[0]
-            for key in set(choice.options) & set(theirs.of(name)):
-                chosen.setdefault((name, key), []).append(place_of(theirs.of(name)[key], float(str(choice.options[key]))))
+            for key in set(choice.options) & set(theirs.algorithms[name].options):
+                chosen.setdefault((name, key), []).append(
+                    place_of(theirs.algorithms[name].options[key], float(str(choice.options[key])))
+                )
     assert set(ours.algorithms) < set(theirs.algorithms)
     assert "local_only" not in ours.algorithms
     moved = set()
     for name in ours.algorithms:
-        for key, interval in theirs.of(name).items():
+        for key, interval in theirs.algorithms[name].options.items():
             found = np.array(chosen.get((name, key), [0.5]))
             is_low, is_high = 5 * (found < 0.1).sum() >= 2 * len(found), 5 * (found > 0.9).sum() >= 2 * len(found)
-            wider = ours.of(name)[key]
+            wider = ours.algorithms[name].options[key]
             assert (wider.low < interval.low, wider.high > interval.high) == (is_low, is_high), (name, key)
             assert wider.low <= interval.low
             moved |= {(name, key)} if is_low or is_high else set()
@@ -144,7 +146,9 @@ def test_what_keeps_to_the_cap_is_not_tuned(suite: Suite) -> None:
     space = spaces.load("map")
     for point, selector in itertools.product((suite.point("design-01"), suite.point("design-05")), suite.selectors()):
         name, options = registry.parse_selector(selector)
-        assert not set(capped(registry.find("algorithm", name), options, suite.scenario_at(point))) & set(space.of(name))
+        assert not set(capped(registry.find("algorithm", name), options, suite.scenario_at(point))) & set(
+            space.algorithms[name].options
+        )
 
 
 @pytest.mark.slow

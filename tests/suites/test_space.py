@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +16,19 @@ from fedbench.algorithms.fedavg import FedAvg
 from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.algorithms.msync import MSync
 from fedbench.errors import UsageError
-from fedbench.suites.space import Interval, load
+from fedbench.options import Linear, Log
+from fedbench.protocols import Algorithm, Positive, option
+from fedbench.suites.space import Interval, Options, Space, declared, load, parse
 from fedbench.suites.suite import load as load_suite
 from fedbench.suites.suite import names
+
+
+def declaring(**searches: Any) -> type[Algorithm]:
+    """An algorithm whose options, all rates, declare what is tried."""
+    options = [(key, Positive, option(0.1, search=values)) for key, values in searches.items()]
+    return dataclasses.make_dataclass(
+        "FedAvgX", options, bases=(FedAvg,), frozen=True, kw_only=True, namespace={"name": "fedavgx", "__module__": __name__}
+    )
 
 
 def test_every_algorithm_of_every_suite_has_its_space() -> None:
@@ -25,7 +37,7 @@ def test_every_algorithm_of_every_suite_has_its_space() -> None:
         if suite.tuning is not None:
             space = load(suite.tuning.space)
             for selector in suite.selectors():
-                assert 1 <= len(space.of(suite.algorithm(selector).name)) <= 4
+                assert 1 <= len(space.of(type(suite.algorithm(selector)))) <= 4
 
 
 def test_every_algorithm_can_be_tuned() -> None:
@@ -89,8 +101,11 @@ def test_what_is_wrong_is_said(tmp_path: Path, entry: str, message: str) -> None
 
 
 def test_an_algorithm_without_a_space() -> None:
-    with pytest.raises(UsageError, match="search space axes: it has no entry for algorithm fedavgx; did you mean 'fedavg'"):
-        load("axes").of("fedavgx")
+    ringleader = load("ringleader")
+    with pytest.raises(UsageError, match="search space ringleader: it has no entry for algorithm fedavg; known: ace, "):
+        ringleader.of(FedAvg)
+    with pytest.raises(UsageError, match=r"no entry for algorithm fedavgx, and declares none, such as option\(0\.1, search=Log"):
+        load("axes").of(declaring())
     with pytest.raises(UsageError, match="unknown search space 'axis'"):
         load("axis")
 
@@ -107,3 +122,55 @@ def test_an_algorithm_in_a_file_has_an_entry_by_its_own_name(tmp_path: Path) -> 
     trials = found.trials(registry.find("algorithm", f"{mine}:FedAvg"), 4)
     assert len(trials) == 5
     assert all(0.01 <= trial["local_lr"] <= 1 for trial in trials[1:])
+
+
+def test_an_algorithm_declares_what_is_tried() -> None:
+    """A space that has an entry for it has precedence, as a whole."""
+    cls, space = declaring(local_lr=Log(0.01, 1), eta=Linear(0.5, 2, rate=True)), load("axes")
+    assert space.of(cls) == {
+        "local_lr": Interval(low=0.01, high=1),
+        "eta": Interval(low=0.5, high=2, scale="linear", rate=True),
+    }
+    assert space.rates(cls) == ["local_lr", "eta"]
+    trials = space.trials(cls, 8)
+    assert trials[0] == {}
+    assert all(0.01 <= one["local_lr"] <= 1 and 0.5 <= one["eta"] <= 2 for one in trials[1:])
+    assert np.median([one["local_lr"] for one in trials[1:]]) < 0.3, "uniform in the logarithm"
+    entry = {"fedavgx": Options(options={"eta": Interval(low=1, high=3)})}
+    assert space.model_copy(update={"algorithms": entry}).of(cls).keys() == {"eta"}
+    assert declared(FedAvg) is None
+    assert space.only(cls, ["eta"]) is not None
+
+
+def test_the_hash_of_what_is_tried_has_what_is_declared() -> None:
+    axes = load("axes")
+    wide, narrow = declaring(eta=Log(0.01, 1)), declaring(eta=Log(0.01, 0.5))
+    assert len({axes.content_hash([FedAvg]), axes.content_hash([FedAvg, wide]), axes.content_hash([FedAvg, narrow])}) == 3
+    assert axes.content_hash([FedAvg, FedBuff]) == axes.content_hash([FedBuff, FedAvg])
+    entry = {"fedavgx": Options(options={"eta": Interval(low=0.01, high=1)})}
+    brought = Space(schema=1, name="axes", algorithms=entry)
+    assert brought.content_hash([declaring(eta=Log(3, 4))]) == axes.content_hash([wide])
+
+
+@pytest.mark.parametrize(
+    ("searches", "message"),
+    [
+        ({"eta": (0.1, 1)}, r"FedAvgX: eta: search must be Log\(low, high\) or Linear\(low, high\), got \(0.1, 1\)"),
+        ({"eta": Linear(-1, 1)}, r"declared search: fedavgx: eta must be a number > 0, got -1.0"),
+        (
+            {key: Log(0.1, 1) for key in "abcde"},
+            r"fedavgx: at most 4 options may declare a search, got 5: a, b, c, d, e",
+        ),
+    ],
+)
+def test_what_cannot_be_declared(searches: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load("axes").of(declaring(**searches))
+
+
+def test_one_algorithm_has_one_entry() -> None:
+    """Also if it is named in two ways."""
+    entry = {"options": {"local_lr": {"low": 0.1, "high": 1}}}
+    several = {"schema": 1, "name": "own", "algorithms": {"defedavg_iid": entry, "defedavg-iid": entry}}
+    with pytest.raises(UsageError, match=r"search space own: algorithm defedavg_iid has two entries \(here\)"):
+        parse(several, "here")

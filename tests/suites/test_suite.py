@@ -10,9 +10,12 @@ import pytest
 import yaml
 
 from fedbench import registry
+from fedbench.algorithms.fedavg import FedAvg
 from fedbench.errors import UsageError
+from fedbench.suites import space as spaces
 from fedbench.suites import suite as suites
 from fedbench.suites.suite import LIBRARY, Suite, load, names
+from fedbench.suites.tuning import tuning_of
 
 LOG = {"kind": "log", "first_seconds": 0.1, "ratio": 1.05}
 SMOKE: dict[str, Any] = yaml.safe_load((LIBRARY / "smoke.yaml").read_text())
@@ -112,6 +115,120 @@ def test_another_algorithm_or_seed_changes_no_design(tmp_path: Path) -> None:
         {"points": SMOKE["points"][:1]},
     ):
         assert load(written(tmp_path, **change)).design_hash() != design
+
+
+SPACE: dict[str, Any] = {
+    "schema": 1,
+    "name": "own",
+    "algorithms": {name: {"options": {"local_lr": {"low": 0.01, "high": 1}}} for name in ("fedavg", "fedbuff")},
+}
+
+
+OWN = """
+from dataclasses import dataclass
+
+from fedbench.algorithms.fedavg import FedAvg
+from fedbench.protocols import Log, Positive, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(FedAvg):
+    name = "mine"
+    local_lr: Positive = option(0.1, search=Log(0.01, {high}))
+"""
+
+
+def spaced(space: object) -> dict[str, Any]:
+    return {"tuning": {**SMOKE["tuning"], "space": space}}
+
+
+def test_a_search_space_may_be_in_the_suite_or_in_a_file_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are the same suite, whatever the folder in which somebody is, and its texts."""
+    (tmp_path / "spaces").mkdir()
+    (tmp_path / "spaces/own.yaml").write_text(json.dumps({**SPACE, "about": "Other words."}))
+    inline, filed = load(written(tmp_path, **spaced(SPACE))), load(written(tmp_path, **spaced("spaces/own.yaml")))
+    assert inline.content_hash() == filed.content_hash() != load("smoke").content_hash()
+    assert inline.design_hash() == filed.design_hash() != load("smoke").design_hash()
+    monkeypatch.chdir(tmp_path)
+    assert load("mine.yaml").content_hash() == filed.content_hash()
+    assert load(written(tmp_path, **spaced(str(tmp_path / "spaces/own.yaml")))).design_hash() == filed.design_hash()
+    assert spaces.load(tuning_of(filed).space).of(FedAvg)["local_lr"].low == 0.01
+
+
+@pytest.mark.parametrize("change", [{"name": "other"}, {"algorithms": {"fedavg": SPACE["algorithms"]["fedavg"]}}])
+@pytest.mark.parametrize("method", [{}, {"method": "halving", "first_seed": 100, "seeds": ..., "trials": ...}])
+def test_hashes_cover_the_search_space(tmp_path: Path, change: dict[str, Any], method: dict[str, Any]) -> None:
+    """One of the library is known by its name, so no hash of today changes."""
+
+    def hashes(space: object) -> tuple[str, str]:
+        tuning = {key: value for key, value in {**SMOKE["tuning"], **method, "space": space}.items() if value is not ...}
+        suite = load(written(tmp_path, tuning=tuning))
+        return suite.content_hash(), suite.design_hash()
+
+    interval = {"low": 0.01, "high": 2}
+    wider = {**SPACE, "algorithms": {**SPACE["algorithms"], "fedavg": {"options": {"local_lr": interval}}}}
+    found = [hashes(one) for one in (SPACE, {**SPACE, **change}, wider, "axes")]
+    assert len({one for one, _ in found}) == len({one for _, one in found}) == 4
+
+
+def test_a_suite_knows_what_its_algorithms_declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tuned by another space changes no option of the others, so the design stays."""
+    monkeypatch.chdir(tmp_path)
+    hashes: list[tuple[str, str]] = []
+    for i, high in enumerate((1, 2)):
+        Path(f"mine{i}.py").write_text(OWN.format(high=high))
+        for space in ("axes", {**SPACE, "algorithms": {f"./mine{i}.py": SPACE["algorithms"]["fedavg"]}}):
+            suite = load(written(tmp_path, algorithms=["fedavg", f"./mine{i}.py:Mine"], options={}, **spaced(space)))
+            hashes.append((suite.content_hash(), suite.design_hash()))
+    (first, design), (entry, _), (second, other), (same, _) = hashes
+    assert first != second
+    assert design == other
+    assert entry == same, "the entry of a space replaces what is declared"
+
+
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [
+        ("axis", "unknown search space 'axis'; did you mean 'axes'?; a path to a .yaml file works too"),
+        ("nowhere.yaml", "nowhere.yaml: cannot be read: No such file or directory"),
+        ("mine.yaml", "algorithms must be a group of keys"),
+        ("", "unknown search space ''"),
+        (3, "tuning.space must be a name, a path to a .yaml file, or a search space, got 3"),
+        (["axes"], "tuning.space must be a name, a path to a .yaml file, or a search space, got ['axes']"),
+        (None, "tuning.space must be a name, a path to a .yaml file, or a search space, got None"),
+        ({}, "schema must be 1, but is missing; name must be text, but is missing; algorithms must be a group of keys"),
+        ({**SPACE, "algorithm": {}}, "unknown key algorithm; did you mean 'algorithms'"),
+        (
+            {**SPACE, "algorithms": {"fedavgg": SPACE["algorithms"]["fedavg"]}},
+            "unknown algorithm 'fedavgg'; did you mean 'fedavg'",
+        ),
+        (
+            {**SPACE, "algorithms": {"fedavg": {"options": {"local_lr": {"low": 1, "high": 0.1}}}}},
+            "algorithms.fedavg.options.local_lr: high must be > low, got low 1, high 0.1",
+        ),
+        (
+            {**SPACE, "algorithms": {"fedavg": {"options": {"prox": {"low": 0.1, "high": 1}}}}},
+            "search space own: algorithm fedavg has no option 'prox'",
+        ),
+        (
+            {**SPACE, "algorithms": {"./nope.py:Nope": SPACE["algorithms"]["fedavg"]}},
+            "algorithm ./nope.py:Nope",
+        ),
+    ],
+)
+def test_what_is_no_search_space(tmp_path: Path, space: object, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        load(written(tmp_path, **spaced(space)))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_messages_name_a_suite_as_its_user_does(tmp_path: Path) -> None:
+    assert load("axes_cnn").typed == "axes_cnn"
+    assert load(written(tmp_path)).typed == str(tmp_path / "mine.yaml")
+    spaced_out = tmp_path / "my suite.yaml"
+    spaced_out.write_text(json.dumps(SMOKE))
+    assert load(spaced_out).typed == f"'{spaced_out}'"
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from fedbench import registry
 from fedbench.descriptions import describe_algorithm
 from fedbench.errors import UsageError
-from fedbench.options import describe, sentence
-from fedbench.protocols import Algorithm, Buffered, Count, Positive, option
+from fedbench.options import describe, in_words, search, sentence
+from fedbench.protocols import Algorithm, Buffered, Count, Linear, Log, Positive, option
 from fedbench.types import Dispatch, Info, Rounds
 
 
@@ -90,3 +92,45 @@ def test_without_fields_of_its_own() -> None:
             return Rounds(select="all")
 
     assert sentence(Bare, "local_lr") == "The clients' learning rate."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned(Mine):
+    """Mine, of which an option is tuned."""
+
+    name = "tuned"
+    said: Positive = option(0.5, "What it is.", search=Log(0.01, 2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Later(Tuned):
+    """Tuned, with another default."""
+
+    name = "later"
+    said: Positive = 0.7
+
+
+def test_values_that_are_tried_are_inherited_with_the_sentence() -> None:
+    assert search(Tuned, "said") == search(Later, "said") == Log(0.01, 2)
+    assert search(Mine, "said") is None
+    assert search(Later, "plain") is None
+    assert (in_words(Log(0.01, 2)), in_words(Linear(0, 1))) == ("0.01 to 2 (log)", "0 to 1 (linear)")
+    assert Log(0.01, 2) != Linear(0.01, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends", "message"),
+    [
+        (Log, (1, 0.1), "Log: high must be > low, got low 1, high 0.1"),
+        (Log, (1, 1), "Log: high must be > low, got low 1, high 1"),
+        (Log, (0, 1), "Log: low must be > 0 with scale: log, got 0"),
+        (Linear, (2, 1), "Linear: high must be > low, got low 2, high 1"),
+        (Linear, (0, math.inf), "Linear: high must be a number from -1e[+]09 to 1e[+]09, got inf"),
+        (Linear, (math.nan, 1), "Linear: low must be a number from -1e[+]09 to 1e[+]09, got nan"),
+        (Log, ("a", 1), "Log: low must be a number from -1e[+]09 to 1e[+]09, got 'a'"),
+        (Log, (True, 2), "Log: low must be a number from -1e[+]09 to 1e[+]09, got True"),
+    ],
+)
+def test_ends_that_make_no_interval(kind: type[Log], ends: tuple[Any, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        kind(*ends)

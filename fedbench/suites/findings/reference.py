@@ -64,7 +64,7 @@ def reference_for(results: Results, references: Path = REFERENCES) -> Reference 
     file = references / f"{results.suite.name}.json"
     if not file.exists():
         raise UsageError(
-            f"reference {file}: there is no such file; `fedbench suite freeze {results.suite.name} -o {file}` makes it from tuned rows"
+            f"reference {file}: there is no such file; `fedbench suite freeze {results.suite.typed} -o {file}` makes it from tuned rows"
         )
     found = profiles.read(file)
     check_reference(found, results)

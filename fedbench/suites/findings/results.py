@@ -172,7 +172,7 @@ class Results:
         found = {}
         for (point, selector), several in self.tried.items():
             if selector in self.labels and len(several) == count:
-                found[point, self.labels[selector]] = luck(several, space.of(self.suite.algorithm(selector).name))
+                found[point, self.labels[selector]] = luck(several, space.of(type(self.suite.algorithm(selector))))
         return found
 
     def among(self, labels: Collection[str]) -> Results:
@@ -231,7 +231,7 @@ def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
     if not archive.is_archive(archives / suite.name):
         raise UsageError(
             f"suite {suite.name}: there is no archive {archives / suite.name}; pack the records of its store first: "
-            f"fedbench suite pack {suite.name}"
+            f"fedbench suite pack {suite.typed}"
         )
     frozen = None if suite.tuning is None else tuned.read(tuned_in / f"{suite.name}.yaml", suite)
     race = None if suite.race is None else decisions.read(archives / suite.name, suite, frozen)

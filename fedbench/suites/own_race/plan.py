@@ -45,7 +45,7 @@ from fedbench.scenarios.schema import Scenario
 from fedbench.suites.own_race.suite import OneScenario, space_of, whole
 from fedbench.suites.price import Rate, planned, tried
 from fedbench.suites.seats import group_of_row
-from fedbench.suites.space import Space
+from fedbench.suites.space import Space, declared
 from fedbench.suites.tuning_parts import Rung
 
 FILE = "plan.json"
@@ -106,14 +106,17 @@ class Given:
 
     @property
     def asked(self) -> str:
-        """Returns what is wanted to be tuned."""
+        """Returns what is wanted to be tuned: a search space, and what algorithms declare."""
         if not self.tune:
             return "no tuning"
-        return (
+        space = (
             "shipped space"
             if self.space is None
             else hashlib.sha256(plain_files.content(self.space, LARGEST_FILE, "search space")).hexdigest()
         )
+        found = {one: declared(type(registry.algorithm(one))) for one in self.selectors}
+        own = {one: entry.hashed() for one, entry in found.items() if entry}
+        return f"{space}, {hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()}" if own else space
 
 
 class Entrant(Part):

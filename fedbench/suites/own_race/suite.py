@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from pydantic import PrivateAttr
 
 from fedbench import registry
 from fedbench.engine.spec import RunSpec
+from fedbench.protocols import Algorithm
 from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites import space as spaces
@@ -56,6 +57,10 @@ class OneScenario(Suite):
         """Returns its point."""
         return self.points[0]
 
+    def _declared(self, algorithms: Iterable[Algorithm]) -> dict[str, object]:
+        """Returns nothing, since the plan of a race has all that is tuned."""
+        return {}
+
     def _scenario(self, point: Point, *more: str) -> Scenario:
         if more not in self._read:
             self._read[more] = scenarios.load(self._given, more) if more else self._given
@@ -73,16 +78,16 @@ def whole(scenario: Scenario, selector: str, options: dict[str, Any] | None = No
 
 def space_of(suite: OneScenario, own: str | Path | None) -> Space:
     """Returns what is tuned of a suite's algorithms: what the file `own` says, else what the suite
-    `map` tunes. An algorithm that neither has is not tuned. Whole numbers end at the number of
-    clients where the scenario takes no larger ones."""
+    `map` tunes, else what an algorithm declares itself. One that has none of these is not tuned.
+    Whole numbers end at the number of clients where the scenario takes no larger ones."""
     known = spaces.load(SHIPPED).algorithms | ({} if own is None else spaces.load(own).algorithms)
     entries: dict[str, Options] = {}
     for selector in suite.selectors():
-        name = suite.algorithm(selector).name
-        intervals = known[name].options if name in known else {}
-        narrow = {key: _fitting(suite, selector, key, one) for key, one in intervals.items()}
+        cls = type(suite.algorithm(selector))
+        entry = known.get(cls.name) or spaces.declared(cls)
+        narrow = {key: _fitting(suite, selector, key, one) for key, one in entry.options.items()} if entry else {}
         if kept := {key: one for key, one in narrow.items() if one is not None}:
-            entries[name] = Options(options=kept)
+            entries[cls.name] = Options(options=kept)
     return Space(schema=1, name=NAME, algorithms=entries)
 
 

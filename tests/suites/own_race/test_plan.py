@@ -10,6 +10,7 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from fedbench.algorithms.fedavg import FedAvg
 from fedbench.errors import UsageError
 from fedbench.suites.own_race import plan as plans
 from fedbench.suites.own_race.plan import RUNGS, TUNING_SHARE, Plan, made, rungs_for, taken, tuning_seconds
@@ -42,7 +43,7 @@ def test_more_minutes_never_make_fewer_rungs(minutes: float, more: float, second
 def test_the_price_of_rungs_by_hand() -> None:
     """FedAvg tunes three options, of which two are rates: so 4 trials on a third, 2 of 3 seeds, and
     at most three with larger rates of 3 seeds."""
-    rates = len(SPACE.rates("fedavg"))
+    rates = len(SPACE.rates(FedAvg))
     steeper = rates + (rates > 1)
     expected = 4 * taken(6, 1 / 3) + 6 * taken(6) + 3 * steeper * taken(6)
     assert tuning_seconds(OPEN, RUNGS[-1], {"fedavg": 6.0}, SPACE) == pytest.approx(expected)

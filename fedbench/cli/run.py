@@ -38,6 +38,9 @@ def command(
         int | None, typer.Option(help="Most jobs that are trained together. It changes no result.", min=1)
     ] = None,
     checkpoint_seconds: Annotated[float, typer.Option(help="Wall-clock seconds between two checkpoints.", min=0.0)] = 10.0,
+    keep_model: Annotated[
+        bool, typer.Option("--keep-model", help="Write the final model beside the record, as model.safetensors.")
+    ] = False,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for runs that another process computes, and take their records.")
     ] = False,
@@ -62,6 +65,7 @@ def command(
         wave_size=wave_size,
         checkpoint_seconds=checkpoint_seconds,
         resume=resume,
+        keep_model=keep_model,
     )
     wanted = specs(scenario, algorithm, range(first_seed, first_seed + seeds), overrides or ())
     given = clusters.Given(partition, account, minutes, memory, at_once)

@@ -16,7 +16,7 @@ from fedbench.cli.output import print_json, say
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import Verified, verify
 from fedbench.errors import FedbenchError, MissingDataError, UsageError, nearest
-from fedbench.results import archive
+from fedbench.results import archive, kept_model
 from fedbench.results.record import Record
 from fedbench.results.store import read, record_folders
 
@@ -151,6 +151,8 @@ def _verified_all(places: list[Place], most: int, wish: Wish) -> Iterator[tuple[
 def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
     """Runs a record again, shows the result, and returns its verdict and exit code."""
     record = read(place.source) if isinstance(place.source, Path) else place.source
+    if isinstance(place.source, Path):
+        kept_model.check(place.source.parent if place.source.name == "record.json" else place.source, record)
     result = verify(record, RunOptions(workers=wish.workers), algorithm=wish.algorithm, model=wish.model)
     if wish.as_json:
         print_json({"record": place.name, **result.as_dict()})

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
+from fedbench.engine import keep
 from fedbench.engine.alone import AloneEvaluator
 from fedbench.engine.checkpoint import Checkpointer, restore
 from fedbench.engine.evaluate import Evaluator, GoalHeld, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
+from fedbench.engine.final import final
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_bytes, server_vectors
 from fedbench.engine.plan import check_everybody, chunks
@@ -24,12 +25,13 @@ from fedbench.engine.trainers.base import ScoringBackend, Workload
 from fedbench.engine.trainers.choose import CPU, Choice, check_wish, choose, make_trainer, require_device
 from fedbench.errors import UsageError
 from fedbench.kernels import build_info
-from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
+from fedbench.kernels.scheduler import Scheduler
+from fedbench.results import kept_model
 from fedbench.results.digests import Digest
 from fedbench.results.disk import storing
 from fedbench.results.provenance import provenance
 from fedbench.results.record import SERVER_CURVE, Column, Record, hits, with_results
-from fedbench.results.sections import METRICS, Digests, Final, Outcome, Provenance
+from fedbench.results.sections import Digests, Outcome, Provenance
 from fedbench.results.sections import Ledger as Totals
 from fedbench.results.store import CHECKPOINT, Store
 from fedbench.tasks.available import Outline
@@ -53,6 +55,7 @@ class RunOptions:
     wave_size: int | None = None
     checkpoint_seconds: float = 10.0
     resume: bool = False
+    keep_model: bool = False
 
     def __post_init__(self) -> None:
         check_wish(self.trainer, self.device)
@@ -70,6 +73,7 @@ class Run:
         self.spec, self.store, self.options = spec, store, options or RunOptions()
         self.build = build_info()
         self.setup, self.progress = Setup(spec), progress
+        self.beside: dict[str, bytes] = {}  # files beside the record, by name, once it is made
         self.partial = None
         if store is not None:
             self.partial = store.partial(spec.scenario.name, spec.algorithm.name, spec.run_id)
@@ -82,13 +86,15 @@ class Run:
             return self._record()
         with storing(self.store.root, self.partial / CHECKPOINT):
             record = self._record()
-            self.store.write(record)
+            self.store.write(record, self.beside)
         self.store.discard_partial(self.partial)
         return record
 
     def _record(self) -> Record:
         begin = time.perf_counter()
         check_everybody(self.setup)
+        if self.options.keep_model:
+            keep.check_one_model(self.spec.algorithm)
         scheduler = self.setup.scheduler()  # refuses what does not go together before a trainer is made
         with contextlib.closing(self.backend):
             ledger = self.setup.ledger(scheduler)
@@ -191,6 +197,8 @@ class Run:
 
     def _assemble(self, execution: Execution, scheduler: Scheduler, ledger: Ledger, outcome: Outcome, wall: float) -> Record:
         setup, spec = self.setup, self.spec
+        if self.options.keep_model:
+            self.beside[kept_model.FILE] = keep.kept_model(setup.task, spec.scenario.task, execution.judged())
         curves = self._curves(ledger)
         totals = self._totals(execution, scheduler, ledger)
         made = provenance(
@@ -212,7 +220,7 @@ class Run:
                 provenance=Provenance.model_validate(made),
                 outcome=outcome,
                 warnings=tuple(spec.algorithm.warnings(execution.state)),
-                final=self._final(execution, scheduler, outcome),
+                final=final(self.evaluator, self.grid, execution, scheduler.end_ns, outcome, setup.data.evaluated_on),
                 time_to_target=hits(spec.scenario, curves, totals.end_seconds),
                 ledger=totals,
                 digests=Digests(
@@ -260,26 +268,6 @@ class Run:
         if any(self.setup.server.work):
             curves[SERVER_CURVE] = self.setup.server.passes_on_grid(ledger, self.setup.timing().start_seconds, points)
         return curves
-
-    def _final(self, execution: Execution, scheduler: Scheduler, outcome: Outcome) -> Final:
-        """Returns the metrics of the last version and the set on which they were evaluated. Metrics
-        are None if they do not exist, as after a divergence."""
-        names = (*METRICS, "client_accuracy_mean", "client_accuracy_worst_decile")
-        found: dict[str, float | None] = dict.fromkeys(names)
-        if outcome.state != "diverged":
-            accuracy = np.sort(self.evaluator.per_client(*execution.judged()))
-            worst = accuracy[: max(1, len(accuracy) // 10)]
-            metrics = self.grid.metrics_of(execution, execution.version) | {
-                "client_accuracy_mean": float(accuracy.mean()),
-                "client_accuracy_worst_decile": float(worst.mean()),
-            }
-            found = {name: metrics[name] if math.isfinite(metrics[name]) else None for name in names}
-        return Final(
-            version=execution.version,
-            seconds=scheduler.end_ns / NANOSECONDS,
-            evaluated_on=self.setup.data.evaluated_on,
-            **found,
-        )
 
 
 def _save_despite(error: BaseException, checkpointer: Checkpointer, execution: Execution) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import Timeout
@@ -23,6 +23,7 @@ from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import Watcher, watching
 from fedbench.launch.records import Records
 from fedbench.protocols import Algorithm
+from fedbench.results import kept_model
 from fedbench.results.disk import storing
 from fedbench.results.record import Record
 from fedbench.results.store import CHECKPOINT, Store
@@ -116,7 +117,8 @@ def run(
     processes : int
         Runs at a time. If there are several, each is in another process.
     options : RunOptions, optional
-        Workers, waves, checkpoints, resume: nothing that changes a result.
+        Workers, waves, checkpoints, resume, whether to keep the model: nothing that changes a
+        result.
     progress : bool, optional
         Whether to show how the runs go. None does so on a terminal and in a notebook.
     watcher : Watcher, optional
@@ -183,6 +185,8 @@ def run_specs(
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
+    elif options.keep_model:
+        raise UsageError("keep_model: the model is kept beside its record, so it needs a store, got none")
     executor = executor or on_this_machine(processes, len(wanted))
     if not isinstance(executor, Here):
         _check_processes_find(wanted)
@@ -262,11 +266,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Finished:
-    """The record of a run, which is `reused` if it was in the store. It is None if another process
-    computes the run."""
+    """The record of a run, which is `reused` if it was in the store, and the files `beside` it. It
+    is None if another process computes the run."""
 
     record: Record | None
     reused: bool = False
+    beside: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class _Series:
@@ -300,13 +305,13 @@ class _Series:
             self.elsewhere.add(index)
             self.watcher.left_out(index, spec, "another process is computing it")
         else:
-            if self.brings is not None and not self._bring(index, event.result.record):
+            if self.brings is not None and not self._bring(index, event.result.record, event.result.beside):
                 return
             if self.keep:
                 self.done[index] = event.result.record
             self.watcher.ended(index, event.result.record, reused=event.result.reused)
 
-    def _bring(self, index: int, record: Record) -> bool:
+    def _bring(self, index: int, record: Record, beside: Mapping[str, bytes]) -> bool:
         """Stores a record that has come back. If that fails, its run has failed, and the others go
         on."""
         assert self.brings is not None
@@ -314,7 +319,7 @@ class _Series:
         checkpoint = self.brings.partial(spec.scenario.name, spec.algorithm.name, spec.run_id) / CHECKPOINT
         try:
             with self.brings.lock_of(spec.run_id).acquire(timeout=-1), storing(self.brings.root, checkpoint):
-                self.brings.write(record)
+                self.brings.write(record, beside)
         except FedbenchError as error:
             self._hear(index, Failed(index, error))
             return False
@@ -337,14 +342,15 @@ def compute(task: Task, tell: Tell) -> Finished:
     write one record. When resuming, a record in the store is taken instead."""
     spec, progress = task.spec, _now_and_then(tell)
     if task.store is None:
-        return Finished(_record(Run(spec, None, task.options, progress)))
+        run = Run(spec, None, task.options, progress)
+        return Finished(_record(run), beside=run.beside)
     store = Store(task.store)
     place = (spec.scenario.name, spec.algorithm.name, spec.run_id)
     try:
         with store.lock_of(spec.run_id).acquire(timeout=-1 if task.wait else 0):
             store.mend(store.folder(*place))
             stored = store.find(*place) if task.options.resume or task.wait else None
-            if stored is not None:
+            if stored is not None and (not task.options.keep_model or (store.folder(*place) / kept_model.FILE).exists()):
                 return Finished(stored, reused=True)
             return Finished(_record(Run(spec, store, task.options, progress)))
     except Timeout:

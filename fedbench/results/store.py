@@ -2,6 +2,7 @@
 all. A record that was cut short is noticed and refused.
 
 <store>/<scenario>/<algorithm>/<run id>/record.json, curves.parquet        a finished record
+<store>/<scenario>/<algorithm>/<run id>/model.safetensors                  its model, if it was to be kept
 <store>/<scenario>/<algorithm>/<run id>.partial/checkpoint.bin             a run under way, or one that was cut short
 <store>/.locks/<run id>.lock                                               held by the process that computes the run
 
@@ -19,6 +20,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -176,7 +178,7 @@ class Store:
         """
         shutil.rmtree(partial, ignore_errors=True)
 
-    def write(self, record: Record) -> Path:
+    def write(self, record: Record, beside: Mapping[str, bytes] = MappingProxyType({})) -> Path:
         """Stores a record. It is written into a temporary folder, which is then renamed in one
         step.
 
@@ -184,6 +186,8 @@ class Store:
         ----------
         record : Record
             The record.
+        beside : mapping of str to bytes
+            Files that lie beside it, by name, such as its model.
 
         Returns
         -------
@@ -197,6 +201,7 @@ class Store:
         curves = io.BytesIO()  # pyarrow takes a path with a colon for an address
         pq.write_table(pa.table({name: stored(name, record.curves[name]) for name in columns_of(record.curves)}), curves)
         for name, content in (
+            *beside.items(),
             ("curves.parquet", curves.getvalue()),
             ("record.json", _sealed(record.as_dict(), curves.getvalue())),
         ):

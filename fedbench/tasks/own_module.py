@@ -25,18 +25,24 @@ from fedbench.own_models import Named
 from fedbench.tasks.layers import Dropout, Dropout2d
 from fedbench.tasks.models import laid_out
 from fedbench.tasks.own_layers import layers_of, with_default_values
-from fedbench.tasks.own_model import Description, Make
+from fedbench.tasks.own_model import Description
 from fedbench.tasks.tensors import Shape, Tensor
-from fedbench.tasks.torch_model import Maskable, Masked, changing_buffers, trained
+from fedbench.tasks.torch_model import Maskable, Masked, changing_buffers, flatten_buffers, flatten_parameters, trained
 from fedbench.types import Vector
 
 Factory = Callable[..., object]
 NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 DROPOUTS: dict[type[nn.Module], type[Dropout]] = {nn.Dropout: Dropout, nn.Dropout2d: Dropout2d}
 EXAMPLES = 2  # of the batch on which a module is tried
+KINDS = {
+    torch.float32: "F32", torch.bool: "BOOL", torch.int8: "I8", torch.int16: "I16", torch.int32: "I32", torch.int64: "I64",
+    torch.uint8: "U8", torch.uint16: "U16", torch.uint32: "U32", torch.uint64: "U64",
+}  # fmt: skip
+"""Types of tensors, as files in the format safetensors name them. All floats of a module are
+float32."""
 
 
-def make_here(code: Named) -> Make:
+def make_here(code: Named) -> Callable[[str, Shape, int], Here]:
     """Returns what makes the modules of code that the user has named, in this process."""
     return lambda name, shape, classes: Here(code.found(), name, shape, classes)
 
@@ -120,6 +126,23 @@ class Here:
 
     def module(self, dtype: torch.dtype) -> OwnModule:
         return OwnModule(_prepared(self._net(0), self.name), self.name, self.classes).to(dtype)
+
+    def saved(self, x: Vector, buffers: Vector) -> Iterator[tuple[str, str, Shape, bytes]]:
+        """Yields the tensors in the module's state_dict at a model: name, kind as KINDS has it,
+        shape and bytes. Trained parameters come first, in order, and buffers after them."""
+        net = self.module(torch.float32).net
+        flatten_parameters(net, torch.from_numpy(x.copy()))
+        flatten_buffers(net, torch.from_numpy(buffers.copy()))
+        named: dict[str, torch.Tensor] = {name: one for name, one in net.named_parameters() if one.requires_grad}
+        travelling = {id(one) for _, _, one in changing_buffers(net)}
+        named |= {name: one for name, one in net.named_buffers() if id(one) in travelling}
+        for name, one in (named | net.state_dict()).items():
+            yield (
+                name,
+                KINDS[one.dtype],
+                tuple(one.shape),
+                one.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes(),
+            )
 
     def described(self) -> Description:
         """Returns what the module is. UsageError if it cannot be trained: it has no parameters, or

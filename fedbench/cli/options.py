@@ -26,6 +26,12 @@ DeviceOption = Annotated[str, typer.Option(help="Device that trains the jobs: cp
 StoreOption = Annotated[Path, typer.Option("--store", "-r", help="Folder of the records.", envvar="FEDBENCH_STORE")]
 ProcessesOption = Annotated[int, typer.Option("-j", "--processes", help="Number of runs at a time, each in a process.", min=1)]
 WorkersOption = Annotated[int, typer.Option(help="Number of threads that train the jobs of a run.", min=1)]
+WatchOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--watch", help="Also report to csv:FILE, tensorboard:DIR, mlflow:URI_OR_DIR or wandb:PROJECT. Can be repeated."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 
 FileOption = Annotated[

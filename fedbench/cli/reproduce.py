@@ -18,7 +18,6 @@ from fedbench.engine.compare import verdict
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import as_recorded
 from fedbench.errors import FedbenchError, UsageError
-from fedbench.launch.progress import watching
 from fedbench.papers import cells as papers
 from fedbench.papers import experiment, orders_of_convergence, runs
 from fedbench.papers.cells import Cell
@@ -110,8 +109,8 @@ def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: i
     hours = sum(price(cell).hours_of_two_cores * runs.absent(cell, where) for cell in chosen)
     if hours:
         show(f"about {hours:.2g} hours of two cores up to the printed numbers, as measured on the reference machine")
-    with interruptible("finished runs are stored, the same command goes on"), watching(True) as watcher:
-        return runs.compute(chosen, where, varied=varied, processes=processes, options=options, watcher=watcher)
+    with interruptible("finished runs are stored, the same command goes on"):
+        return runs.compute(chosen, where, varied=varied, processes=processes, options=options, progress=True)
 
 
 def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: bool) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +12,12 @@ from fedbench.cli.interrupts import interruptible
 from fedbench.cli.outcome import print_outcome
 from fedbench.cli.output import err, print_json, show
 from fedbench.engine.run import RunOptions
+from fedbench.launch import watchers
 from fedbench.launch.failures import RunsFailed
-from fedbench.launch.progress import Lines, watching
+from fedbench.launch.progress import Lines
 from fedbench.launch.records import Records
 from fedbench.launch.runner import run_specs, specs
+from fedbench.launch.watch import guarded
 from fedbench.results.store import Store
 
 
@@ -50,6 +51,7 @@ def command(
     minutes: clusters.MinutesOption = None,
     memory: clusters.MemoryOption = None,
     at_once: clusters.AtOnceOption = None,
+    watch: options.WatchOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Run algorithms on a scenario and record every run.
@@ -74,19 +76,25 @@ def command(
     if waiting and not resume:
         show(f"{len(waiting)} interrupted run(s) in {store}; --resume continues them")
     failed = None
-    try:
-        with (
-            interruptible("finished runs are stored, the others continue with --resume"),
-            contextlib.nullcontext(Lines(err)) if as_json else watching(True) as watcher,
-        ):
-            records = run_specs(
-                wanted, store=store, processes=processes, options=how, watcher=watcher, wait=wait, executor=executor
-            )
-    except RunsFailed as error:
-        records, failed = error.records, error
-    _report(records, store, as_json=as_json)
-    if failed is not None:
-        raise failed
+    with guarded(watchers.made(watch or ())) as group:
+        shown = [Lines(err)] if as_json else []
+        try:
+            with interruptible("finished runs are stored, the others continue with --resume"):
+                records = run_specs(
+                    wanted,
+                    store=store,
+                    processes=processes,
+                    options=how,
+                    progress=not as_json,
+                    watch=[*shown, group],
+                    wait=wait,
+                    executor=executor,
+                )
+        except RunsFailed as error:
+            records, failed = error.records, error
+        _report(records, store, as_json=as_json)
+        if failed is not None:
+            raise failed
 
 
 def _report(records: Records, store: Path, *, as_json: bool) -> None:

@@ -13,10 +13,12 @@ from fedbench import origins, registry
 from fedbench.analysis import profiles
 from fedbench.cli import clusters, completion, suite_race
 from fedbench.cli.computing import compute, computed
-from fedbench.cli.options import JsonOption, ProcessesOption
+from fedbench.cli.options import JsonOption, ProcessesOption, WatchOption
 from fedbench.cli.output import print_json, print_table, say, show
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError, nearest
+from fedbench.launch import watchers
+from fedbench.launch.watch import guarded
 from fedbench.results.store import Store
 from fedbench.suites import campaign, tuned, tuning
 from fedbench.suites import space as spaces
@@ -175,6 +177,7 @@ def run(
     minutes: clusters.MinutesOption = None,
     memory: clusters.MemoryOption = None,
     at_once: clusters.AtOnceOption = None,
+    watch: WatchOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Run all comparisons of a suite.
@@ -188,13 +191,16 @@ def run(
     executor = clusters.executor(on, where.root, given, processes=processes)
     frozen = options_of(found, options)
     suite_race.check_asked(found, algorithms)
-    if found.race is not None:
-        those = looks.entries(found, frozen, runnable(found, *chosen(found, points, None)))
-        suite_race.run(found, frozen, where, those, lambda wanted: computed(wanted, where, processes, executor, quiet=quiet))
-        return
-    cells = runnable(found, *chosen(found, points, algorithms))
-    wanted = [spec for point, selector in cells for spec in compared(found, frozen, [point], [selector])]
-    compute(wanted, where, processes, executor, quiet=quiet)
+    with guarded(watchers.made(watch or ())) as group:
+        if found.race is not None:
+            those = looks.entries(found, frozen, runnable(found, *chosen(found, points, None)))
+            suite_race.run(
+                found, frozen, where, those, lambda some: computed(some, where, processes, executor, quiet=quiet, watch=[group])
+            )
+            return
+        cells = runnable(found, *chosen(found, points, algorithms))
+        wanted = [spec for point, selector in cells for spec in compared(found, frozen, [point], [selector])]
+        compute(wanted, where, processes, executor, quiet=quiet, watch=[group])
 
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:

@@ -18,8 +18,10 @@ from fedbench.scenarios.schema import Target
 from fedbench.shards import Shards
 from fedbench.types import Array, Vector
 
-Progress = Callable[[int, float, float | None], None]
 Metrics = dict[str, float]
+Progress = Callable[[int, float, Callable[[int], list[Metrics]]], None]
+"""Is told of every update: the version, the virtual seconds, and a function that returns the rows
+from a grid point on that have metrics."""
 Evaluate = Callable[[Sequence[Snapshot]], list[Metrics]]
 """A function from models to the metrics of each by name."""
 
@@ -116,8 +118,10 @@ class GridEvaluator:
 
     def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
         if self.progress:
-            accuracy = self._rows[self._complete - 1]["test_accuracy"] if self._complete else None
-            self.progress(version, time_ns / NANOSECONDS, accuracy)
+            self.progress(version, time_ns / NANOSECONDS, self._evaluated_from)
+
+    def _evaluated_from(self, first: int) -> list[Metrics]:
+        return self._rows[first : self._complete]
 
     def finish(self, execution: Execution, end_ns: int) -> None:
         """Fills all grid points up to the end with the last version."""

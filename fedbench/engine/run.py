@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,14 +66,14 @@ class RunOptions:
 class Run:
     """Computes the record of one RunSpec. If there is a store, the finished record is written to
     it, and an unfinished run leaves a checkpoint there, from which the option `resume`
-    continues."""
+    continues. `planned` is called with the run before its first update."""
 
     def __init__(
         self, spec: RunSpec, store: Store | None = None, options: RunOptions | None = None, progress: Progress | None = None
     ) -> None:
         self.spec, self.store, self.options = spec, store, options or RunOptions()
-        self.build = build_info()
-        self.setup, self.progress = Setup(spec), progress
+        self.setup, self.progress, self.build = Setup(spec), progress, build_info()
+        self.planned: Callable[[Run], None] = lambda run: None
         self.beside: dict[str, bytes] = {}  # files beside the record, by name, once it is made
         self.partial = None
         if store is not None:
@@ -97,6 +98,7 @@ class Run:
             keep.check_one_model(self.spec.algorithm)
         scheduler = self.setup.scheduler()  # refuses what does not go together before a trainer is made
         with contextlib.closing(self.backend):
+            self.planned(self)
             ledger = self.setup.ledger(scheduler)
             execution = self._execution()
             outcome = self._execute(execution, scheduler, ledger)

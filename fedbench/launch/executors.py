@@ -22,8 +22,8 @@ from fedbench.errors import FedbenchError, PluginError, UsageError
 
 T = TypeVar("T")
 R = TypeVar("R")
-Tell = Callable[[int, float, float | None], None]
-"""Reports progress: the version, the virtual seconds and the test accuracy."""
+Tell = Callable[[object], None]
+"""Reports progress, as anything that can be pickled."""
 Work = Callable[[T, Tell], R]
 """Does a task and returns its result. It calls its second argument to report progress."""
 
@@ -40,7 +40,7 @@ class Told:
     """The work on a task reports progress."""
 
     task: int
-    report: tuple[int, float, float | None]
+    report: object
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,15 @@ class Here:
         for number, task in enumerate(tasks):
             hear(Begun(number))
             try:
-                result = work(task, lambda *report, number=number: hear(Told(number, report)))
+                result = work(task, _telling(hear, number))
             except Exception as error:
                 hear(Failed(number, error))
             else:
                 hear(Done(number, result))
+
+
+def _telling(hear: Hear[R], number: int) -> Tell:
+    return lambda report: hear(Told(number, report))
 
 
 class Pool:
@@ -247,9 +251,7 @@ def _serve(pipe: Connection, work: Work[T, R]) -> None:
             content = pipe.recv_bytes()
             pipe.send(None)
             with _interrupts(signal.SIG_UNBLOCK):
-                ended = attempt(
-                    lambda task, tell: work(pickle.loads(task), tell), content, tell=lambda *report: pipe.send(report)
-                )
+                ended = attempt(lambda task, tell: work(pickle.loads(task), tell), content, tell=pipe.send)
             pipe.send(ended)
     except (EOFError, OSError):  # the parent has closed its end
         pass
@@ -257,7 +259,7 @@ def _serve(pipe: Connection, work: Work[T, R]) -> None:
         sys.exit(130)
 
 
-def attempt(work: Work[T, R], task: T, number: int = 0, tell: Tell = lambda *report: None) -> Done[R] | Failed:
+def attempt(work: Work[T, R], task: T, number: int = 0, tell: Tell = lambda report: None) -> Done[R] | Failed:
     """Does a task in another process, on another machine without reporting progress. An error of
     the task is part of the result, since another attempt would fail too."""
     try:

@@ -7,13 +7,13 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from fedbench.engine.spec import RunSpec
+from fedbench.launch.watch import Evaluation, RunPlan, WatchedRun, Watcher
 from fedbench.results.record import Record
 from fedbench.results.sections import Hit
 
@@ -21,41 +21,7 @@ LINE_EVERY = 5.0  # host seconds between two lines of a run under way
 NOTEBOOK_EVERY = 0.2  # host seconds between two texts of a notebook
 
 
-class Watcher(Protocol):
-    """Is told how runs go. `run` is an index into the specifications."""
-
-    def expected(self, runs: int) -> None:
-        """Is called once, before the first run starts, with the number of runs."""
-
-    def started(self, run: int, spec: RunSpec) -> None:
-        """Is called when the work on a run begins."""
-
-    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None:
-        """Is called now and then with the version, the virtual seconds and the test accuracy."""
-
-    def ended(self, run: int, record: Record, *, reused: bool) -> None:
-        """Is called for a run that has a record, which is `reused` if the store had it."""
-
-    def left_out(self, run: int, spec: RunSpec, why: str) -> None:
-        """Is called for a run without a record: it failed, or another process computes it. It may
-        not have started."""
-
-
-class Silence:
-    """A watcher that shows nothing."""
-
-    def expected(self, runs: int) -> None: ...
-
-    def started(self, run: int, spec: RunSpec) -> None: ...
-
-    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None: ...
-
-    def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
-
-    def left_out(self, run: int, spec: RunSpec, why: str) -> None: ...
-
-
-class _Counting:
+class _Counting(Watcher):
     """Counts the runs that have ended, and has the line that tells of each, such as `17 of 69:
     fedavg seed 0: finished, ..`. The others show it in `_end`."""
 
@@ -63,30 +29,38 @@ class _Counting:
     """Whether the line of a run has its times to the targets, its costs, and how long it took."""
 
     def __init__(self) -> None:
-        self.runs = self.done = 0
-        self.specs: dict[int, RunSpec] = {}
+        self.done = 0
+        self.plans: dict[int, RunPlan] = {}
+        self.accuracy: dict[int, float] = {}
 
-    def expected(self, runs: int) -> None:
-        self.runs = runs
+    def on_plan(self, run: WatchedRun, plan: RunPlan) -> None:
+        self.plans[run.index] = plan
 
-    def ended(self, run: int, record: Record, *, reused: bool) -> None:
-        self._end(run, self._counted(_line(record, reused=reused, in_full=self.in_full)))
+    def on_evaluation(self, run: WatchedRun, evaluation: Evaluation) -> None:
+        self.accuracy[run.index] = evaluation.test_accuracy
 
-    def left_out(self, run: int, spec: RunSpec, why: str) -> None:
-        self._end(run, self._counted(f"{spec.named}: {why}"))
+    def on_end(self, run: WatchedRun, record: Record) -> None:
+        self._end(run, self._counted(run, _line(record, reused=run.reused, in_full=self.in_full)))
 
-    def _end(self, run: int, line: str) -> None:
+    def on_failure(self, run: WatchedRun, why: str) -> None:
+        self._end(run, self._counted(run, f"{run.name}: {why}"))
+
+    def _end(self, run: WatchedRun, line: str) -> None:
         raise NotImplementedError
 
-    def _counted(self, text: str) -> str:
+    def _counted(self, run: WatchedRun, text: str) -> str:
         self.done += 1
-        return f"{self.done} of {self.runs}: {text}"
+        return f"{self.done} of {run.runs}: {text}"
 
-    def under_way(self, run: int, version: int, seconds: float, accuracy: float | None) -> str:
+    def _under_way(self, run: WatchedRun, version: int, seconds: float) -> str:
         """Returns the line of a run that is under way."""
-        spec = self.specs[run]
-        budget = f"{seconds:.1f} of {spec.scenario.budget.seconds:g} virtual s"
-        return f"{spec.named}: {budget}, version {version}{_percent(accuracy)}"
+        budget = f"{seconds:.1f} of {self.plans[run.index].seconds:g} virtual s"
+        return f"{run.name}: {budget}, version {version}{self._reached(run)}"
+
+    def _reached(self, run: WatchedRun) -> str:
+        """Returns the last accuracy of a run in words, or nothing before the first evaluation."""
+        accuracy = self.accuracy.get(run.index)
+        return "" if accuracy is None else f", accuracy {accuracy:.3f}"
 
 
 class Bars(_Counting):
@@ -102,27 +76,23 @@ class Bars(_Counting):
         self.tasks: dict[int, TaskID] = {}
         self.all: TaskID | None = None
 
-    def expected(self, runs: int) -> None:
-        super().expected(runs)
-        if runs > 1:
-            self.all = self.bars.add_task(f"0 of {runs} runs", total=runs, note="")
+    def on_begin(self, run: WatchedRun) -> None:
+        if run.runs > 1 and self.all is None:
+            self.all = self.bars.add_task(f"0 of {run.runs} runs", total=run.runs, note="")
+        self.tasks[run.index] = self.bars.add_task(run.name, total=1.0, note="")
 
-    def started(self, run: int, spec: RunSpec) -> None:
-        self.specs[run] = spec
-        self.tasks[run] = self.bars.add_task(spec.named, total=1.0, note="")
+    def on_progress(self, run: WatchedRun, version: int, seconds: float) -> None:
+        plan = self.plans[run.index]
+        done = max(seconds / plan.seconds, version / plan.updates)
+        self.bars.update(self.tasks[run.index], completed=done, note=f"{seconds:.1f} virtual s{self._reached(run)}")
 
-    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None:
-        budget = self.specs[run].scenario.budget
-        done = max(seconds / budget.seconds, version / budget.updates)
-        self.bars.update(self.tasks[run], completed=done, note=f"{seconds:.1f} virtual s{_percent(accuracy)}")
-
-    def _end(self, run: int, line: str) -> None:
-        if run in self.tasks:
-            self.bars.remove_task(self.tasks.pop(run))
+    def _end(self, run: WatchedRun, line: str) -> None:
+        if run.index in self.tasks:
+            self.bars.remove_task(self.tasks.pop(run.index))
         if self.lines:
             self.bars.console.print(Text(line))
         if self.all is not None:
-            self.bars.update(self.all, completed=self.done, description=f"{self.done} of {self.runs} runs")
+            self.bars.update(self.all, completed=self.done, description=f"{self.done} of {run.runs} runs")
 
 
 class Lines(_Counting):
@@ -133,15 +103,15 @@ class Lines(_Counting):
         self.console = console
         self._last: dict[int, float] = {}
 
-    def started(self, run: int, spec: RunSpec) -> None:
-        self.specs[run], self._last[run] = spec, time.monotonic()
+    def on_begin(self, run: WatchedRun) -> None:
+        self._last[run.index] = time.monotonic()
 
-    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None:
-        if time.monotonic() - self._last[run] >= LINE_EVERY:
-            self._last[run] = time.monotonic()
-            self._print(self.under_way(run, version, seconds, accuracy))
+    def on_progress(self, run: WatchedRun, version: int, seconds: float) -> None:
+        if time.monotonic() - self._last[run.index] >= LINE_EVERY:
+            self._last[run.index] = time.monotonic()
+            self._print(self._under_way(run, version, seconds))
 
-    def _end(self, run: int, line: str) -> None:
+    def _end(self, run: WatchedRun, line: str) -> None:
         self._print(line)
 
     def _print(self, text: str) -> None:
@@ -162,29 +132,30 @@ class Notebook(_Counting):
         show: Any = display  # which IPython does not annotate
         self._place = show(_plain(""), raw=True, display_id=True)
 
-    def started(self, run: int, spec: RunSpec) -> None:
-        self.specs[run], self._open[run] = spec, spec.named
+    def on_begin(self, run: WatchedRun) -> None:
+        self._open[run.index] = run.name
 
-    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None:
-        self._open[run] = self.under_way(run, version, seconds, accuracy)
+    def on_progress(self, run: WatchedRun, version: int, seconds: float) -> None:
+        self._open[run.index] = self._under_way(run, version, seconds)
         if time.monotonic() - self._shown >= NOTEBOOK_EVERY:
-            self._show()
+            self._show(run)
 
-    def ended(self, run: int, record: Record, *, reused: bool) -> None:
-        self._warned += [f"{record.selector} seed {record.seed}: warning: {one}" for one in record.warnings]
-        super().ended(run, record, reused=reused)
+    def on_end(self, run: WatchedRun, record: Record) -> None:
+        self._warned += [f"{run.name}: warning: {one}" for one in record.warnings]
+        super().on_end(run, record)
 
-    def left_out(self, run: int, spec: RunSpec, why: str) -> None:
-        self._warned.append(f"{spec.named}: {why}")
-        super().left_out(run, spec, why)
+    def on_failure(self, run: WatchedRun, why: str) -> None:
+        self._warned.append(f"{run.name}: {why}")
+        super().on_failure(run, why)
 
-    def _end(self, run: int, line: str) -> None:
-        self._open.pop(run, None)
-        self._show()
+    def _end(self, run: WatchedRun, line: str) -> None:
+        self._open.pop(run.index, None)
+        self._show(run)
 
-    def _show(self) -> None:
+    def _show(self, run: WatchedRun) -> None:
         self._shown = time.monotonic()
-        self._place.update(_plain("\n".join([f"{self.done} of {self.runs} runs", *self._open.values(), *self._warned])), raw=True)
+        text = "\n".join([f"{self.done} of {run.runs} runs", *self._open.values(), *self._warned])
+        self._place.update(_plain(text), raw=True)
 
 
 @contextlib.contextmanager
@@ -198,14 +169,14 @@ def watching(show: bool | None = None, *, lines: bool = True) -> Iterator[Watche
     """
     console = Console(stderr=True, highlight=False)
     if show is False:
-        yield Silence()
+        yield Watcher()
     elif in_notebook():
         yield Notebook()
     elif console.is_terminal:
         with _bars(console) as bars:
             yield Bars(bars, lines=lines)
     else:
-        yield Lines(console) if show and lines else Silence()
+        yield Lines(console) if show and lines else Watcher()
 
 
 def in_notebook() -> bool:
@@ -223,10 +194,6 @@ def _bars(console: Console) -> Progress:
 
 def _plain(text: str) -> dict[str, str]:
     return {"text/plain": text}
-
-
-def _percent(accuracy: float | None) -> str:
-    return "" if accuracy is None else f", accuracy {accuracy:.3f}"
 
 
 def _line(record: Record, *, reused: bool, in_full: bool = True) -> str:

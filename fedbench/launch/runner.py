@@ -4,10 +4,8 @@ and finished records stay in the store."""
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from filelock import Timeout
@@ -18,10 +16,12 @@ from fedbench.engine.plan import plan as plan_spec
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError
+from fedbench.launch import watchers
 from fedbench.launch.executors import Begun, Event, Executor, Failed, Here, Pool, Tell, Told
 from fedbench.launch.failures import RunsFailed
-from fedbench.launch.progress import Watcher, watching
+from fedbench.launch.progress import watching
 from fedbench.launch.records import Records
+from fedbench.launch.watch import Evaluation, Report, RunPlan, WatchedRun, Watcher, evaluations, guarded, reports, unchangeable
 from fedbench.protocols import Algorithm
 from fedbench.results import kept_model
 from fedbench.results.disk import storing
@@ -32,7 +32,6 @@ from fedbench.scenarios.schema import Scenario
 from fedbench.tasks import given
 
 Algorithms = str | Algorithm | Sequence[str | Algorithm]
-REPORT_EVERY = 0.2  # host seconds between two reports of a run
 
 
 def specs(
@@ -92,7 +91,7 @@ def run(
     processes: int = 1,
     options: RunOptions | None = None,
     progress: bool | None = None,
-    watcher: Watcher | None = None,
+    watch: Watcher | str | Sequence[Watcher | str] = (),
     wait: bool = False,
 ) -> Records:
     """Runs algorithms on a scenario and returns their records.
@@ -121,8 +120,9 @@ def run(
         result.
     progress : bool, optional
         Whether to show how the runs go. None does so on a terminal and in a notebook.
-    watcher : Watcher, optional
-        Is told how the runs go, instead of showing it.
+    watch : Watcher, str, or a sequence of them
+        Observe the runs, beside what is shown: watchers, or names as `fedbench run --watch` takes
+        them, such as "csv:points.csv".
     wait : bool
         Whether to wait at the end for runs that other processes compute, and to take their records.
 
@@ -137,6 +137,8 @@ def run(
         The arguments or the store are not usable. Nothing was run.
     RunsFailed
         Some of several runs failed. It has the records of the others.
+    WatchersFailed
+        A watcher raised. It has the records of the runs, which went on without it.
 
     Examples
     --------
@@ -148,7 +150,11 @@ def run(
     'finished'
     """
     wanted = specs(scenario, algorithm, seeds, overrides, task)
-    return run_specs(wanted, store=store, processes=processes, options=options, progress=progress, watcher=watcher, wait=wait)
+    with guarded(watchers.made(watch)) as group:
+        group.records = run_specs(
+            wanted, store=store, processes=processes, options=options, progress=progress, watch=[group], wait=wait
+        )
+    return group.records
 
 
 def run_specs(
@@ -158,7 +164,7 @@ def run_specs(
     processes: int = 1,
     options: RunOptions | None = None,
     progress: bool | None = None,
-    watcher: Watcher | None = None,
+    watch: Sequence[Watcher] = (),
     wait: bool = False,
     keep: bool = True,
     executor: Executor | None = None,
@@ -169,8 +175,10 @@ def run_specs(
     ----------
     wanted : sequence of RunSpec
         The runs.
-    store, processes, options, progress, watcher, wait
+    store, processes, options, progress, wait
         As in `run`.
+    watch : sequence of Watcher
+        Observe the runs. An error of theirs ends the runs; `guarded` prevents it.
     keep : bool
         False leaves the records to the store and returns none, so that thousands of them are not
         held in memory.
@@ -191,9 +199,8 @@ def run_specs(
     if not isinstance(executor, Here):
         _check_processes_find(wanted)
     brings = None if executor.shares_files or store is None else Store(store)
-    with watching(progress) if watcher is None else nullcontext(watcher) as hearing:
-        hearing.expected(len(wanted))
-        series = _Series(wanted, hearing, executor, keep=keep, brings=brings)
+    with watching(progress) as shown:
+        series = _Series(wanted, shown, watch, executor, keep=keep, brings=brings)
         series.run([Task(i, spec, None if brings else store, options) for i, spec in enumerate(wanted)])
         if wait and series.elsewhere:
             series.run([Task(i, wanted[i], store, options, wait=True) for i in sorted(series.elsewhere)])
@@ -275,14 +282,23 @@ class Finished:
 
 
 class _Series:
-    """Several runs: keeps what has become of them so far, and tells a watcher."""
+    """Several runs: keeps what has become of them so far, and tells the watchers."""
 
     def __init__(
-        self, wanted: Sequence[RunSpec], watcher: Watcher, executor: Executor, *, keep: bool, brings: Store | None
+        self,
+        wanted: Sequence[RunSpec],
+        shown: Watcher,
+        watch: Sequence[Watcher],
+        executor: Executor,
+        *,
+        keep: bool,
+        brings: Store | None,
     ) -> None:
         """With `keep` the records are held. `brings` is the store into which records are written
         that come back with the results; None if the workers write them."""
-        self.wanted, self.watcher, self.executor, self.keep, self.brings = wanted, watcher, executor, keep, brings
+        self.wanted, self.executor, self.keep, self.brings = wanted, executor, keep, brings
+        self.shown, self.watchers = shown, (shown, *watch)
+        self.evaluated: dict[int, int] = {}  # how many evaluations the watchers know, by run
         self.done: dict[int, Record] = {}
         self.failed: dict[int, Exception] = {}
         self.elsewhere: set[int] = set()
@@ -292,24 +308,47 @@ class _Series:
         self.executor.run(compute, tasks, lambda event: self._hear(tasks[event.task].index, event))
 
     def _hear(self, index: int, event: Event[Finished]) -> None:
-        spec = self.wanted[index]
+        run = WatchedRun(index, len(self.wanted), self.wanted[index])
         if isinstance(event, Begun):
-            self.watcher.started(index, spec)
+            for one in self.watchers:
+                one.on_begin(run)
         elif isinstance(event, Told):
-            self.watcher.progress(index, *event.report)
+            self._report(run, event.report)
         elif isinstance(event, Failed):
             self.failed[index] = event.error
-            if len(self.wanted) > 1:  # the error of a single run is raised
-                self.watcher.left_out(index, spec, f"failed: {foreign.told(event.error)[0]}")
+            self._leave_out(run, f"failed: {foreign.told(event.error)[0]}", show=run.runs > 1)  # a single error is raised
         elif event.result.record is None:
             self.elsewhere.add(index)
-            self.watcher.left_out(index, spec, "another process is computing it")
-        else:
-            if self.brings is not None and not self._bring(index, event.result.record, event.result.beside):
-                return
+            self._leave_out(run, "another process is computing it")
+        elif self.brings is None or self._bring(index, event.result.record, event.result.beside):
             if self.keep:
                 self.done[index] = event.result.record
-            self.watcher.ended(index, event.result.record, reused=event.result.reused)
+            self._end(replace(run, reused=event.result.reused), unchangeable(event.result.record))
+
+    def _report(self, run: WatchedRun, report: object) -> None:
+        if isinstance(report, RunPlan):
+            for one in self.watchers:
+                one.on_plan(run, report)
+        elif isinstance(report, Report):
+            self._evaluate(run, report.evaluations)
+            for one in self.watchers:
+                one.on_progress(run, report.version, report.seconds)
+
+    def _evaluate(self, run: WatchedRun, points: Sequence[Evaluation]) -> None:
+        for point in points:
+            for one in self.watchers:
+                one.on_evaluation(run, point)
+        self.evaluated[run.index] = self.evaluated.get(run.index, 0) + len(points)
+
+    def _end(self, run: WatchedRun, record: Record) -> None:
+        self._evaluate(run, evaluations(record.curves, self.evaluated.get(run.index, 0)))
+        for one in self.watchers:
+            one.on_end(run, record)
+
+    def _leave_out(self, run: WatchedRun, why: str, *, show: bool = True) -> None:
+        for one in self.watchers:
+            if show or one is not self.shown:
+                one.on_failure(run, why)
 
     def _bring(self, index: int, record: Record, beside: Mapping[str, bytes]) -> bool:
         """Stores a record that has come back. If that fails, its run has failed, and the others go
@@ -340,10 +379,9 @@ class _Series:
 def compute(task: Task, tell: Tell) -> Finished:
     """Computes one run. If it has a store, it holds the lock of the run, so that no two processes
     write one record. When resuming, a record in the store is taken instead."""
-    spec, progress = task.spec, _now_and_then(tell)
+    spec = task.spec
     if task.store is None:
-        run = Run(spec, None, task.options, progress)
-        return Finished(_record(run), beside=run.beside)
+        return _finished(task, None, tell)
     store = Store(task.store)
     place = (spec.scenario.name, spec.algorithm.name, spec.run_id)
     try:
@@ -352,29 +390,20 @@ def compute(task: Task, tell: Tell) -> Finished:
             stored = store.find(*place) if task.options.resume or task.wait else None
             if stored is not None and (not task.options.keep_model or (store.folder(*place) / kept_model.FILE).exists()):
                 return Finished(stored, reused=True)
-            return Finished(_record(Run(spec, store, task.options, progress)))
+            return _finished(task, store, tell)
     except Timeout:
         return Finished(None)
 
 
-def _record(run: Run) -> Record:
-    """Returns the record of a run. Raises PluginError if the algorithm tries to end the program."""
+def _finished(task: Task, store: Store | None, tell: Tell) -> Finished:
+    """Computes a run. Without a store, what belongs beside its record comes back with it. Raises
+    PluginError if the algorithm tries to end the program."""
     try:
-        return run.record()
+        run = Run(task.spec, store, task.options, reports(tell))
+        run.planned = lambda run: tell(RunPlan.of(run))
+        return Finished(run.record(), beside=run.beside if store is None else {})
     except SystemExit as error:
         raise foreign.ended(error) from None
-
-
-def _now_and_then(tell: Tell) -> Callable[[int, float, float | None], None]:
-    last = 0.0
-
-    def progress(version: int, seconds: float, accuracy: float | None) -> None:
-        nonlocal last
-        if time.monotonic() - last >= REPORT_EVERY:
-            last = time.monotonic()
-            tell(version, seconds, accuracy)
-
-    return progress
 
 
 def _check_processes_find(wanted: Sequence[RunSpec]) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
-from fedbench.launch.progress import Watcher
 from fedbench.papers import experiment
 from fedbench.papers.cells import Cell
 from fedbench.papers.reading import Find, Read, read, read_varied
@@ -96,7 +95,7 @@ def compute(
     varied: bool = False,
     processes: int = 1,
     options: RunOptions | None = None,
-    watcher: Watcher | None = None,
+    progress: bool | None = None,
 ) -> dict[str, str]:
     """Computes the runs that the cells need until they need none, or until all that they still need
     have failed.
@@ -107,7 +106,7 @@ def compute(
         varied: whether the variations of the cells are computed as well.
         processes: how many runs are computed at a time, each in a process of its own.
         options: how runs are computed. By default, interrupted runs go on.
-        watcher: is told how the runs go.
+        progress: whether to show how the runs go, as in `fedbench.launch.runner.run`.
 
     Returns:
         The failures by run id. A text names the run and says why it failed.
@@ -117,5 +116,5 @@ def compute(
         wanted = [spec for spec in needed(cells, in_store(store), varied=varied) if spec.run_id not in failed]
         if not wanted:
             return failed
-        tally = campaign.compute(wanted, store, processes=processes, options=options, watcher=watcher)
+        tally = campaign.compute(wanted, store, processes=processes, options=options, progress=progress)
         failed |= {spec.run_id: f"{spec.named}: {why}" for spec, why in tally.failed}

@@ -12,8 +12,8 @@ from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.launch.executors import Executor
 from fedbench.launch.failures import RunsFailed
-from fedbench.launch.progress import Watcher
 from fedbench.launch.runner import run_specs
+from fedbench.launch.watch import Watcher
 from fedbench.results.store import Store, write_atomically
 from fedbench.suites.price import planned
 from fedbench.suites.suite import Point, Suite
@@ -54,7 +54,8 @@ def compute(
     *,
     processes: int = 1,
     options: RunOptions | None = None,
-    watcher: Watcher | None = None,
+    progress: bool | None = None,
+    watch: Sequence[Watcher] = (),
     executor: Executor | None = None,
 ) -> Tally:
     """Computes the wanted runs that the store lacks. A run that fails is written down in the store,
@@ -65,7 +66,8 @@ def compute(
         store: where the records are.
         processes: runs at a time, each in another process if there are several.
         options: as in `fedbench.launch.runner.run`; None resumes from checkpoints.
-        watcher: hears how the runs go.
+        progress: whether to show how the runs go, as in `fedbench.launch.runner.run`.
+        watch: observe the runs.
         executor: works at the runs, in place of processes on this machine.
     """
     absent = missing(store, wanted)
@@ -78,7 +80,8 @@ def compute(
                 store=store.root,
                 processes=processes,
                 options=options or RunOptions(resume=True),
-                watcher=watcher,
+                progress=progress,
+                watch=watch,
                 keep=False,
                 executor=executor,
             )

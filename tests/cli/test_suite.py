@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -109,13 +110,16 @@ def test_from_records_to_findings(small: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     suite, options = str(small / "small.yaml"), ("--tuned", "results/tuned/small.yaml")
     said("tune", suite, "--quiet", "-o", "results/tuned")
-    said("suite", "run", suite, "--quiet", *options)
+    said("suite", "run", suite, "--quiet", *options, "--watch", "csv:points.csv")
     said("suite", "pack", suite, *options)
     runs = list(Store(Path("runs/small")))
     said("suite", "unpack", suite, "--store", "elsewhere")
     again = {record.run_id: record.as_dict() for record in Store(Path("elsewhere"))}
     compared = [record for record in runs if "validation" not in json.dumps(record.spec.overrides)]
     assert again == {record.run_id: record.as_dict() for record in compared}
+    told = [row.partition(",")[0] for row in Path("points.csv").read_text().splitlines()[1:]]
+    assert Counter(told).items() <= {record.run_id: len(record.curves["seconds"]) for record in compared}.items()
+    assert told
     assert "0 of them to be computed" in said("suite", "run", suite, "--quiet", *options, "--store", "elsewhere")
 
     said("suite", "freeze", suite, "-o", "references/small.json")

@@ -57,7 +57,7 @@ def spec(*overrides: str, seed: int = 0, **options: Any) -> RunSpec:
 if __name__ == "__main__":  # a run that is killed by its own process after so many versions
     folder, last = sys.argv[1], int(sys.argv[2])
 
-    def progress(version: int, seconds: float, accuracy: float | None) -> None:
+    def progress(version: int, seconds: float, evaluated: object) -> None:
         if version == last:
             os.kill(os.getpid(), 9)
 

@@ -190,7 +190,7 @@ def test_the_server_averages_the_buffers_of_an_update(spec: RunSpec) -> None:
     assert len({a.tobytes() for a in averages}) == len(averages) > 10
 
 
-def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
+def interrupt(version: int, seconds: float, evaluated: object) -> None:
     """Ctrl-C after the fourth update."""
     if version == 4:
         raise KeyboardInterrupt

@@ -33,7 +33,7 @@ def run(algorithm: Any, seed: int = 0, store: Store | None = None, progress: Any
     return Run(RunSpec(load("digits-demo", SMALL), chosen, seed), store, RunOptions(**options), progress)
 
 
-def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
+def interrupt(version: int, seconds: float, evaluated: object) -> None:
     if version == 4:
         raise KeyboardInterrupt
 

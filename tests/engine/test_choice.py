@@ -223,7 +223,7 @@ def test_workers_and_waves_change_no_digest(selector: str) -> None:
 def test_interrupted_and_resumed(selector: str, tmp_path: Path) -> None:
     """With other workers and waves than before; tests/engine/test_run.py kills a run for good."""
 
-    def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
+    def interrupt(version: int, seconds: float, evaluated: object) -> None:
         if version == 3:
             raise KeyboardInterrupt
 

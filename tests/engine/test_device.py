@@ -166,7 +166,7 @@ def test_verify_replays_on_the_recorded_device(acted: None, monkeypatch: pytest.
 def test_a_run_goes_on_as_it_began(acted: None, tmp_path: Path) -> None:
     """Another device or another trainer has other bits, and a record is of one."""
 
-    def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
+    def interrupt(version: int, seconds: float, evaluated: object) -> None:
         if version == 3:
             raise KeyboardInterrupt
 

@@ -49,7 +49,7 @@ def test_waves_workers_and_resume_change_no_digest(selector: str, tmp_path: Path
     class Stop(Exception):
         pass
 
-    def progress(version: int, seconds: float, accuracy: float | None) -> None:
+    def progress(version: int, seconds: float, evaluated: object) -> None:
         if version == ledger.updates // 2:
             raise Stop
 

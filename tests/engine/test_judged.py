@@ -113,7 +113,7 @@ def test_training_goes_on_from_x(kept: tuple[Record, list[Vector]]) -> None:
 def test_a_resumed_run_gives_the_same_record(stop_at: int, kept: tuple[Record, list[Vector]], tmp_path: Path) -> None:
     wanted, x = kept
 
-    def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
+    def interrupt(version: int, seconds: float, evaluated: object) -> None:
         if version == stop_at:
             raise KeyboardInterrupt
 

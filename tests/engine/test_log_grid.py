@@ -135,7 +135,7 @@ def test_interrupted_anywhere_and_resumed(algorithm: str, tmp_path: Path) -> Non
     versions = wanted.final.version
     for stop_at in sorted({1, versions // 2, versions - 1, versions}):
 
-        def progress(version: int, seconds: float, accuracy: float | None, stop_at: int = stop_at) -> None:
+        def progress(version: int, seconds: float, evaluated: object, stop_at: int = stop_at) -> None:
             if version == stop_at:
                 raise KeyboardInterrupt
 

@@ -186,7 +186,7 @@ def test_a_run_bills_a_stream_by_direction() -> None:
     assert lopsided.curves["bytes"][-1] == b.bytes_down + b.bytes_up
 
 
-def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
+def interrupt(version: int, seconds: float, evaluated: object) -> None:
     if version == 2:
         raise KeyboardInterrupt
 

@@ -96,7 +96,7 @@ def test_a_run_goes_on_where_it_was_killed(nets: Path, tmp_path: Path) -> None:
     spec = RunSpec(scenario(nets), registry.algorithm("fedbuff[buffer_size=3]"), 0)
     whole = Run(spec).record()
 
-    def kill(version: int, seconds: float, accuracy: float | None) -> None:
+    def kill(version: int, seconds: float, evaluated: object) -> None:
         if version == 4:
             raise Killed
 

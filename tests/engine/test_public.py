@@ -161,7 +161,7 @@ def test_a_diverging_run_is_recorded(tmp_path: Path) -> None:
     assert verify(record).verdict == "identical"
 
 
-def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
+def interrupt(version: int, seconds: float, evaluated: object) -> None:
     """Ctrl-C after the fourth update."""
     if version == 4:
         raise KeyboardInterrupt

@@ -232,7 +232,7 @@ def test_resume_from_any_checkpoint_gives_the_same_digests(selector: str, tmp_pa
 
     for stop_at in range(1, 6):
 
-        def progress(version: int, seconds: float, accuracy: float | None, stop_at: int = stop_at) -> None:
+        def progress(version: int, seconds: float, evaluated: object, stop_at: int = stop_at) -> None:
             if version == stop_at + 1:
                 raise Stop
 

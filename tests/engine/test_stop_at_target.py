@@ -160,7 +160,7 @@ def test_it_ends_where_the_target_is_held_by_the_rules(algorithm: str, tmp_path:
     assert verify(record).verdict == "identical"
     stop_at = record.final.version - 1
 
-    def progress(version: int, seconds: float, accuracy: float | None) -> None:
+    def progress(version: int, seconds: float, evaluated: object) -> None:
         if version == stop_at:
             raise KeyboardInterrupt
 
@@ -192,7 +192,7 @@ def test_a_hold_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     assert (np.diff(versions[-6:]) > 1).all()
     for stop_at in range(int(versions[-6]), int(versions[-1]) + 1):
 
-        def progress(version: int, seconds: float, accuracy: float | None, stop_at: int = stop_at) -> None:
+        def progress(version: int, seconds: float, evaluated: object, stop_at: int = stop_at) -> None:
             if version == stop_at:
                 raise KeyboardInterrupt
 
@@ -208,7 +208,7 @@ def test_interrupted_anywhere_and_resumed(algorithm: str, tmp_path: Path) -> Non
     versions = wanted.final.version
     for stop_at in sorted({1, versions // 2, versions - 1, versions}):
 
-        def progress(version: int, seconds: float, accuracy: float | None, stop_at: int = stop_at) -> None:
+        def progress(version: int, seconds: float, evaluated: object, stop_at: int = stop_at) -> None:
             if version == stop_at:
                 raise KeyboardInterrupt
 

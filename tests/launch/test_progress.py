@@ -61,9 +61,9 @@ def test_bars_on_a_terminal(tmp_path: Path) -> None:
 def test_bars_without_a_line_for_each_run(tmp_path: Path) -> None:
     """For thousands of short runs."""
     script = SCRIPT.replace(
-        "fb.run(", "from fedbench.launch.progress import watching\nwith watching(lines=False) as watcher:\n    fb.run("
+        "fb.run(", "from fedbench.launch.progress import watching\nwith watching(lines=False) as shown:\n    fb.run("
     )
-    code, text = on_a_terminal([sys.executable, "-c", script, "{'watcher': watcher}"], tmp_path)
+    code, text = on_a_terminal([sys.executable, "-c", script, "{'progress': False, 'watch': shown}"], tmp_path)
     assert code == 0, text
     assert "1 of 2 runs" in text
     assert "of 2: fed" not in text

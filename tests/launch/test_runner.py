@@ -130,7 +130,7 @@ def test_a_failure_ends_its_own_run_only(processes: int, tmp_path: Path) -> None
     with pytest.raises(RunsFailed) as caught:
         fb.run(
             "digits-demo", [odd("client"), odd(""), odd("usage")], overrides=SMALL, processes=processes, store=tmp_path,
-            watcher=Lines(Console(file=told, width=200)),
+            watch=Lines(Console(file=told, width=200)),
         )  # fmt: skip
     error = caught.value
     assert [record.selector for record in error.records] == ["odd[buffer_size=2]"]
@@ -176,7 +176,7 @@ def test_what_another_process_computes_is_left_out_and_named(tmp_path: Path) -> 
     told = io.StringIO()
     with store.lock_of(first.run_id):
         records = fb.run(
-            "digits-demo", "fedavg[cohort_size=2]", seeds=2, overrides=SMALL, store=tmp_path, watcher=Lines(Console(file=told))
+            "digits-demo", "fedavg[cohort_size=2]", seeds=2, overrides=SMALL, store=tmp_path, watch=Lines(Console(file=told))
         )
     assert [record.seed for record in records] == [1]
     assert [spec.seed for spec in records.elsewhere] == [0]

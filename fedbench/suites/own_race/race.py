@@ -145,8 +145,10 @@ class _Work:
             raise OutOfTime
         begin = self.clock()
         executor = InTime(on_this_machine(self.given.processes, len(absent)), self.is_over)
-        with watching(self.progress, lines=False) as watcher:
-            tally = campaign.compute(absent, store, processes=self.given.processes, watcher=watcher, executor=executor)
+        with watching(self.progress, lines=False) as shown:
+            tally = campaign.compute(
+                absent, store, processes=self.given.processes, progress=False, watch=[shown], executor=executor
+            )
         failed |= {spec.run_id: why.partition("\n")[0] for spec, why in tally.failed}
         self.stages.took(absent, self.clock() - begin)
         if any(spec.run_id not in failed for spec in campaign.missing(store, absent)):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fedbench.launch.records import Records
     from fedbench.launch.runner import plan, run
     from fedbench.launch.watch import Watcher
+    from fedbench.metric import Metric
     from fedbench.protocols import Algorithm
     from fedbench.results.store import Store
     from fedbench.scenarios.load import load as scenario
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Advice",
     "Algorithm",
+    "Metric",
     "Records",
     "Store",
     "Task",
@@ -46,6 +48,7 @@ __all__ = [
 _PLACES = {
     "Advice": "fedbench.suites.advice.advise:Advice",
     "Algorithm": "fedbench.protocols:Algorithm",
+    "Metric": "fedbench.metric:Metric",
     "Records": "fedbench.launch.records:Records",
     "Store": "fedbench.results.store:Store",
     "Task": "fedbench.tasks.given:Task",

@@ -134,7 +134,7 @@ def reached(runs: Mapping[str, Sequence[Record]], rule: Rule = "window") -> Reac
                 raise RecordError(f"costs: run {run.run_id} ({row}, seed {run.seed}) has no evaluation")
     seeds = tuple(sorted(first))
     matrix = tuple(tuple(found[seed] for found in by_seed.values()) for seed in seeds)
-    targets = matrix[0][0].spec.scenario.targets
+    targets = matrix[0][0].spec.scenario.compared
     shape = (len(seeds), len(by_seed), len(targets))
     index, held = np.full(shape, -1, np.int64), np.zeros(shape, np.bool_)
     for s, of_seed in enumerate(matrix):

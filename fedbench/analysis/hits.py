@@ -56,9 +56,9 @@ def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SEC
         UsageError: for an unknown metric or axis.
         RecordError: if the record lacks the axis.
     """
-    metrics.check(metric)
+    metrics.check(metric, record)
     where = find(axis)
-    at, sign = along(record, where), 1.0 if metrics.HIGHER_IS_BETTER[metric] else -1.0
+    at, sign = along(record, where), record.spec.scenario.sign(metric)
     end = at_end(record, where, at)
     return Attempt(first_at_least(at, sign * record.curves[metric], sign * target), end, where.unit)
 

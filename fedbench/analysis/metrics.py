@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbench import written
 from fedbench.errors import UsageError, nearest
-from fedbench.results.record import Record
+from fedbench.results.record import Record, own_curves
+from fedbench.scenarios.schema import ACCURACY
 
 HIGHER_IS_BETTER = {"test_accuracy": True, "test_loss": False, "train_loss": False}
 
@@ -14,11 +18,32 @@ HIGHER_IS_BETTER = {"test_accuracy": True, "test_loss": False, "train_loss": Fal
 def values(record: Record, metric: str) -> NDArray[np.float64]:
     """Returns a metric at each evaluation of a run, (T,) float64, NaN where it does not exist.
     Raises UsageError for an unknown name."""
-    check(metric)
+    check(metric, record)
     return np.asarray(record.curves[metric], dtype=np.float64)
 
 
-def check(metric: str) -> None:
-    """Raises UsageError with the nearest match if there is no metric of this name."""
-    if metric not in HIGHER_IS_BETTER:
-        raise UsageError(f"unknown metric {metric!r}{nearest(metric, HIGHER_IS_BETTER)}")
+def about(records: Iterable[Record], metric: str) -> list[Record]:
+    """Returns the records with their targets in one metric alone, as a comparison by that metric
+    takes them. What else they say stays."""
+    return [_about(record, metric) for record in records]
+
+
+def _about(record: Record, metric: str) -> Record:
+    scenario = record.spec.scenario
+    if all(target.metric == metric for target in scenario.targets):
+        return record
+    kept = scenario.model_copy(update={"targets": tuple(one for one in scenario.targets if one.metric == metric)})
+    return record.model_copy(update={"spec": record.spec.model_copy(update={"scenario": kept})})
+
+
+def in_words(metric: str, value: float) -> str:
+    """Returns a target as sentences have it: 60 %, or f1 0.8."""
+    return written.targets([value]) if metric == ACCURACY else f"{metric} {value:g}"
+
+
+def check(metric: str, record: Record) -> None:
+    """Raises UsageError with the nearest match if a record has no metric of this name. It may have
+    some of one's own."""
+    known = [*HIGHER_IS_BETTER, *own_curves(record.spec.scenario)]
+    if metric not in known:
+        raise UsageError(f"unknown metric {metric!r}{nearest(metric, known)}")

@@ -15,9 +15,11 @@ from fedbench.analysis.costs import costs, resolved
 from fedbench.analysis.gathered import Rows
 from fedbench.analysis.groups import Group, group_of_run
 from fedbench.analysis.horizon import Horizon, accuracy_at, horizon, why_not_compared
+from fedbench.analysis.metrics import in_words
 from fedbench.analysis.ranking import Ranking
 from fedbench.analysis.statistics import LEAST_SEEDS, LEVEL, Estimate, paired_difference
 from fedbench.results.record import Record
+from fedbench.scenarios.schema import ACCURACY
 from fedbench.written import Ratio
 
 
@@ -70,6 +72,7 @@ class Pairing:
     lines: for all targets together, then for each.
     accuracy: the difference first - second of the test accuracy at `at_seconds`, over common seeds;
     None if one of the rows is not compared by accuracy, for the reason `left_out`.
+    metric: that of the targets.
     """
 
     point: str
@@ -78,6 +81,7 @@ class Pairing:
     accuracy: Estimate | None
     at_seconds: float | None
     left_out: str
+    metric: str = ACCURACY
 
 
 def pairing(point: str, rows: Rows, found: Board | None, first: str, second: str) -> Pairing:
@@ -105,7 +109,8 @@ def pairing(point: str, rows: Rows, found: Board | None, first: str, second: str
         _line(compare(known.at([target])), target, first, second, has_verdict=target in decided) for target in known.targets
     ]
     groups = (group_of_run(rows[first][0]), group_of_run(rows[second][0]))
-    return Pairing(point, groups, tuple(lines), *_accuracy(both, first, second))
+    metric = next((one.metric for one in rows[first][0].spec.scenario.compared), ACCURACY)
+    return Pairing(point, groups, tuple(lines), *_accuracy(both, first, second), metric)
 
 
 def _shared(found: Board | None, first: str, second: str) -> Ranking | None:
@@ -180,7 +185,7 @@ def findings(one: Pairing, first: str, second: str) -> list[Finding]:
     # all pairs.
     is_once = [line.target is None for line in one.lines] == [True, False]
     lines = (replace(one.lines[0], target=one.lines[1].target),) if is_once else one.lines
-    found += [_finding(one.point, line, first, second) for line in lines]
+    found += [_finding(one, line, first, second) for line in lines]
     if one.accuracy is None:
         where, verdict = f"{one.point}, accuracy", f"not compared ({one.left_out})"
         found.append(Finding(where, verdict, (), f"{where}: {verdict}"))
@@ -198,8 +203,8 @@ def _points(value: float) -> str:
     return f"{100 * value:+.2f}"
 
 
-def _finding(point: str, line: Line, first: str, second: str) -> Finding:
-    where = f"{point}, {'all targets' if line.target is None else written.targets([line.target])}"
+def _finding(one: Pairing, line: Line, first: str, second: str) -> Finding:
+    where = f"{one.point}, {'all targets' if line.target is None else in_words(one.metric, line.target)}"
     if line.verdict == "neither":
         return Finding(where, "neither arrives", (), f"{where}: neither arrives")
     sides = (f"{first} {_cost(line.first)}", f"{second} {_cost(line.second)}")

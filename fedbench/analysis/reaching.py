@@ -71,7 +71,7 @@ def reach(run: Record, targets: Sequence[Goal], rule: Rule = "window") -> list[R
     if rule not in RULES:
         raise UsageError(f"unknown rule {rule!r}{nearest(rule, RULES)}")
     for target in targets:
-        metrics.check(target.metric)
+        metrics.check(target.metric, run)
     if run.state != "finished":
         return [None] * len(targets)
     at_ns = np.rint(np.asarray(run.curves["seconds"], np.float64) * 1e9).astype(np.int64)
@@ -80,7 +80,7 @@ def reach(run: Record, targets: Sequence[Goal], rule: Rule = "window") -> list[R
 
 
 def _above(run: Record, target: Goal) -> Flags:
-    sign = 1.0 if metrics.HIGHER_IS_BETTER[target.metric] else -1.0
+    sign = run.spec.scenario.sign(target.metric)
     return np.asarray(sign * run.curves[target.metric] >= sign * float(target.value))
 
 

@@ -28,6 +28,9 @@ def command(
     options: OptionsOption = None,
     tuned_in: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
+    metric: Annotated[
+        str | None, typer.Option(help="Metric whose targets are compared. Default: test_accuracy, or the one that has targets.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare the costs of two algorithms.
@@ -38,7 +41,7 @@ def command(
 
     Rows of a suite have tuned options, if there are any. 'NAME (default)' has the default ones.
     """
-    source = Source(records, suite, points or (), options, tuned_in, archives)
+    source = Source(records, suite, points or (), options, tuned_in, archives, metric)
     names, kinds = zip(*(_parted(name, suite) for name in (first, second)), strict=True)
     found = [replace(source, kind=kind or source.kind).compared() for kind in dict.fromkeys(kinds)]
     sides = [found[list(dict.fromkeys(kinds)).index(kind)] for kind in kinds]
@@ -99,6 +102,7 @@ def _as_json(one: Pairing, line: Line) -> dict[str, object]:
     return {
         "point": one.point,
         "systems": [group.words for group in one.groups],
+        "metric": one.metric,
         "target": line.target,
         "has_verdict": line.has_verdict,
         "verdict": line.verdict,

@@ -41,6 +41,10 @@ ModelFileOption = Annotated[
     str | None,
     typer.Option("--model", "-m", help="file.py:Class or package.module:Class of the record's model, if it is one of yours."),
 ]
+MetricFilesOption = Annotated[
+    list[str] | None,
+    typer.Option("--metric", help="file.py:Class or package.module:Class of a metric of yours in the record. Can be repeated."),
+]
 DrawOption = Annotated[int, typer.Option(help="Seed of the random draw.", min=0)]
 
 SuitesArgument = Annotated[

@@ -37,7 +37,9 @@ def command(
     rows: RowsOption = None,
     options: OptionsOption = None,
     axis: Annotated[str, typer.Option(help=f"Axis of curves: {', '.join(AXES)}.")] = "seconds",
-    metric: Annotated[str, typer.Option(help=f"Metric of curves: {', '.join(HIGHER_IS_BETTER)}.")] = "test_accuracy",
+    metric: Annotated[
+        str, typer.Option(help=f"Metric of curves: {', '.join(HIGHER_IS_BETTER)}, or a scenario's own.")
+    ] = "test_accuracy",
     quartiles: Annotated[
         bool, typer.Option("--quartiles", help="Draw curves of medians and quartiles, not of means and intervals.")
     ] = False,

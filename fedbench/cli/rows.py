@@ -12,10 +12,12 @@ from typing import Annotated
 
 import typer
 
+from fedbench.analysis.metrics import about
 from fedbench.cli import completion
 from fedbench.cli.options import ARCHIVES, TUNED
 from fedbench.errors import UsageError, nearest
 from fedbench.launch.records import records_in
+from fedbench.results.record import Record
 from fedbench.suites import suite as suites
 from fedbench.suites import tuned
 from fedbench.suites.compared import Compared, of_records, of_suite
@@ -49,7 +51,8 @@ class Source:
     """The options of the command line that say where rows come from.
 
     `kind`: tuned or default options; None stands for tuned ones if there are any, else default
-    ones.
+    ones. `metric`: the one whose targets are compared; None stands for test accuracy, or for the
+    metric that a scenario has targets in.
     """
 
     records: Path | None = None
@@ -58,12 +61,15 @@ class Source:
     kind: str | None = None
     tuned_in: Path = TUNED
     archives: Path = ARCHIVES
+    metric: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind == "published":
             raise UsageError("--options published: these rows are called default now; write --options default")
         if self.kind is not None and self.kind not in KINDS:
             raise UsageError(f"--options must be one of {', '.join(KINDS)}, got {self.kind!r}{nearest(self.kind, KINDS)}")
+        if self.metric is not None and self.suite is not None:
+            raise UsageError("--metric chooses targets of records; rows of a suite are compared by their test accuracy")
         if self.kind is not None and self.suite is None:
             raise UsageError("--options chooses rows of a suite; say which with --suite")
 
@@ -79,7 +85,20 @@ class Source:
         if self.suite is not None:
             return self._of_suite(suites.load(self.suite))
         place = self.records or Path(os.environ.get("FEDBENCH_STORE") or STORE)
-        return of_records(records_in(place), f"records {place}").at(self.points)
+        return of_records(self._about(records_in(place), place), f"records {place}").at(self.points)
+
+    def _about(self, records: list[Record], place: Path) -> list[Record]:
+        """Returns the records with the targets in the metric that is asked for. UsageError if there
+        are none."""
+        known = list(dict.fromkeys(one.metric for record in records for one in record.spec.scenario.targets))
+        if self.metric is None:
+            return records
+        if self.metric not in known:
+            raise UsageError(
+                f"--metric: expected one that records {place} have targets in, {', '.join(known) or 'which is none'}, got {self.metric!r}"
+                f"{nearest(self.metric, known)}"
+            )
+        return about(records, self.metric)
 
     def _of_suite(self, suite: Suite) -> Compared:
         names = [suite.point(name).name for name in self.points] or [point.name for point in suite.points]

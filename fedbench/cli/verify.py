@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from fedbench.cli.options import DrawOption, FileOption, JsonOption, ModelFileOption, WorkersOption
+from fedbench.cli.options import DrawOption, FileOption, JsonOption, MetricFilesOption, ModelFileOption, WorkersOption
 from fedbench.cli.output import print_json, say
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import Verified, verify
@@ -31,6 +31,7 @@ class Wish:
     workers: int
     algorithm: str | None
     model: str | None
+    metrics: Sequence[str]
     tolerated: Set[str]
     skip_missing_data: bool
     as_json: bool
@@ -41,6 +42,7 @@ def command(
     workers: WorkersOption = 1,
     algorithm: FileOption = None,
     model: ModelFileOption = None,
+    metric: MetricFilesOption = None,
     tolerant: Annotated[
         bool, typer.Option("--tolerant", help="Accept results within tolerance, as on another machine or library version.")
     ] = False,
@@ -76,7 +78,7 @@ def command(
         random.Random(draw).shuffle(places)
     most = min(len(places), sample or len(places))
     tolerated = TRAINERS if tolerant else {"torch"} if tolerant_torch else set()
-    wish = Wish(workers, algorithm, model, tolerated, skip_missing_data, as_json)
+    wish = Wish(workers, algorithm, model, metric or (), tolerated, skip_missing_data, as_json)
     if len(places) == 1 and not skip_missing_data:
         return _exit([_verified(places[0], wish)])
     found = list(_verified_all(places, most, wish))
@@ -153,7 +155,8 @@ def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
     record = read(place.source) if isinstance(place.source, Path) else place.source
     if isinstance(place.source, Path):
         kept_model.check(place.source.parent if place.source.name == "record.json" else place.source, record)
-    result = verify(record, RunOptions(workers=wish.workers), algorithm=wish.algorithm, model=wish.model)
+    how = RunOptions(workers=wish.workers)
+    result = verify(record, how, algorithm=wish.algorithm, model=wish.model, metrics=wish.metrics)
     if wish.as_json:
         print_json({"record": place.name, **result.as_dict()})
     else:

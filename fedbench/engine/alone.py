@@ -4,13 +4,15 @@ model."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from fedbench.engine.evaluate import Evaluator, Metrics
 from fedbench.engine.trainers.base import ScoringBackend, Snapshot
 from fedbench.errors import UsageError
+from fedbench.own_metrics import Measure
 from fedbench.protocols import Algorithm
 from fedbench.results.digests import Digest
 from fedbench.results.sections import METRICS
@@ -39,8 +41,8 @@ class AloneEvaluator(Evaluator):
 
     at_a_time = 1
 
-    def __init__(self, backend: ScoringBackend) -> None:
-        super().__init__(backend)
+    def __init__(self, backend: ScoringBackend, own: Mapping[str, Measure] = MappingProxyType({})) -> None:
+        super().__init__(backend, own)
         self._known: dict[str, Metrics] = {}  # by the model's digest: those of the last version
 
     def metrics(self, models: Sequence[Snapshot]) -> list[Metrics]:
@@ -58,7 +60,7 @@ class AloneEvaluator(Evaluator):
         found = [one for piece in self._pieces(new.values(), buffers) for one in super(AloneEvaluator, self).metrics(piece)]
         known = self._known | dict(zip(new, found, strict=True))
         self._known = {name: known[name] for name in distinct}
-        return {metric: float(np.mean([known[name][metric] for name in names])) for metric in METRICS}
+        return {metric: float(np.mean([known[name][metric] for name in names])) for metric in (*METRICS, *self.own)}
 
     def _pieces(self, rows: Iterable[Vector], buffers: Vector) -> Iterator[list[Snapshot]]:
         """Yields the models, as many at a time as the backend should be given."""

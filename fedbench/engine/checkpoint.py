@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,6 +29,7 @@ from fedbench.kernels import TeacherMean
 from fedbench.refusals import first_problem
 from fedbench.results.sections import METRICS, Amount, Count, Section, Word
 from fedbench.results.store import write_atomically
+from fedbench.scenarios.evaluation_parts import MOST_OWN
 from fedbench.tables import ClientTable
 from fedbench.types import Array, Message, State, Vector
 
@@ -72,7 +73,7 @@ class _Tree(Section):
     @classmethod
     def _whole(cls, rows: list[dict[str, float]]) -> list[dict[str, float]]:
         names = {"seconds", "version", *METRICS}
-        if any(set(row) != names for row in rows):
+        if any(not names <= set(row) or len(row) > len(names) + MOST_OWN for row in rows):
             raise ValueError(f"expected {', '.join(sorted(names))} in every row")
         return rows
 
@@ -204,6 +205,7 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
         }
         _check_fits({"buffers": buffers, "state": state}, {"buffers": execution.buffers, "state": dict(execution.state.items())})
         _check_messages(messages, tree["version"], execution)
+        _check_rows(tree["rows"], evaluator.names)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         raise _refused(path, str(error) or type(error).__name__) from None
     execution.version, execution.trained_steps = tree["version"], tree["trained_steps"]
@@ -255,6 +257,13 @@ def _check_messages(messages: dict[int, tuple[Message, Vector]], version: int, e
         )
         if base > version:
             raise ValueError(f"messages.{base} is of a version after {version}")
+
+
+def _check_rows(rows: list[dict[str, float]], names: Sequence[str]) -> None:
+    """Raises ValueError unless every row has the metrics of the run, and no others."""
+    for row in rows:
+        if row.keys() != {"seconds", "version", *names}:
+            raise ValueError(f"its rows have {', '.join(sorted(row))}; the run has {', '.join(names)}")
 
 
 def _computed(execution: Execution) -> str:

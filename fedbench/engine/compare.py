@@ -10,13 +10,14 @@ import numpy as np
 from pydantic import JsonValue
 
 from fedbench.results.consistent import names_truly
-from fedbench.results.record import RESULT, SERVER_CURVE, Column, Record, columns_of, result_digest
+from fedbench.results.record import RESULT, SERVER_CURVE, Column, Record, columns_of, own_curves, result_digest
 from fedbench.results.sections import METRICS, SERVER_LEDGER
 
 TOLERANCE = 0.01  # the largest difference of accuracies, and of losses relative to the larger of 1 and their size
-OF_THE_MODEL = re.compile(  # the fields that rounding on another machine can change
+OWN = "metric"  # one's own, which is as close as a loss
+OF_THE_MODEL = re.compile(  # the fields that rounding on another machine can change, beside curves of one's own
     r"digests[.](model|result)|warnings.*|time_to_target\[\d+\][.]seconds"
-    rf"|final[.]({'|'.join(METRICS)}|client_accuracy_\w+)|curves[.]({'|'.join(METRICS)})\[\d+\]"
+    rf"|final[.]({'|'.join(METRICS)}|client_accuracy_\w+|own[.]\w+)|curves[.]({'|'.join(METRICS)})\[\d+\]"
 )
 
 
@@ -51,13 +52,16 @@ def within_tolerance(record: Record, again: Record, found: list[str]) -> bool:
     loss, at the end and at every point of the curves, is as close as TOLERANCE. The accuracy of the
     worst decile may be five times as far, since few examples decide it. False for a record whose
     own digest does not fit it."""
-    if not all(OF_THE_MODEL.fullmatch(path) for path in found):
+    own = own_curves(record.spec.scenario)
+    if not all(OF_THE_MODEL.fullmatch(path) or path.partition("[")[0] in {f"curves.{name}" for name in own} for path in found):
         return False
     if record.digests.result not in (None, result_digest(record)):
         return False
     names = (*METRICS, "client_accuracy_mean", "client_accuracy_worst_decile")
     ends = all(_close(name, getattr(record.final, name), getattr(again.final, name)) for name in names)
-    return ends and all(_close(name, record.curves[name], again.curves[name]) for name in METRICS)
+    ends &= all(_close(OWN, record.final.own[name], again.final.own[name]) for name in own)
+    points = all(_close(name, record.curves[name], again.curves[name]) for name in METRICS)
+    return ends and points and all(_close(OWN, record.curves[name], again.curves[name]) for name in own)
 
 
 def _close(name: str, one: Column | float | None, other: Column | float | None) -> bool:
@@ -65,7 +69,7 @@ def _close(name: str, one: Column | float | None, other: Column | float | None) 
         return one is other
     wide = 5 if name == "client_accuracy_worst_decile" else 1
     a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
-    size = np.maximum(1.0, np.abs(b)) if name.endswith("loss") else np.ones_like(b)
+    size = np.maximum(1.0, np.abs(b)) if name.endswith("loss") or name == OWN else np.ones_like(b)
     equal = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore"):
         return bool((equal | (np.abs(a - b) <= TOLERANCE * wide * size)).all())

@@ -4,13 +4,15 @@ no virtual time, draws no random numbers and changes nothing."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from fedbench.engine.execute import Execution
 from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
 from fedbench.kernels.scheduler import NANOSECONDS
+from fedbench.own_metrics import Measure
 from fedbench.results import holding
 from fedbench.results.sections import METRICS
 from fedbench.scenarios.grid import Grid
@@ -34,18 +36,27 @@ class Evaluator:
     """Scores models on a task's examples. The test scores of the last model are kept. It draws and
     changes nothing."""
 
-    def __init__(self, backend: ScoringBackend) -> None:
-        self.backend = backend
+    def __init__(self, backend: ScoringBackend, own: Mapping[str, Measure] = MappingProxyType({})) -> None:
+        """`own` are metrics of the user's own by name."""
+        self.backend, self.own = backend, own
         self._tested: tuple[Snapshot, Scores] | None = None
 
     def metrics(self, models: Sequence[Snapshot]) -> list[Metrics]:
-        """Returns test_accuracy, test_loss and train_loss of every model."""
+        """Returns test_accuracy, test_loss, train_loss and the user's own metrics of every
+        model."""
         tested, trained = self.backend.test_scores(models), self.backend.train_scores(models)
         self._tested = (models[-1], tested[-1])
         return [
-            {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean())}
-            for (loss, right), (train_loss, _) in zip(tested, trained, strict=True)
+            {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean()), **own}
+            for (loss, right), (train_loss, _), own in zip(tested, trained, self._own(models), strict=True)
         ]
+
+    def _own(self, models: Sequence[Snapshot]) -> Sequence[Metrics]:
+        if not self.own:
+            return [{}] * len(models)
+        test = self.backend.workload.task.dataset.test
+        logits = self.backend.test_logits(models)
+        return [{name: measure(one, test.y, test.x) for name, measure in self.own.items()} for one in logits]
 
     @property
     def at_a_time(self) -> int:
@@ -80,7 +91,8 @@ class GridEvaluator:
     whose time is at or before it. If there is a `goal`, it raises GoalHeld at the first grid point
     at which the goal is met for the `hold_points`-th time in a row, or with None at which it is
     held by the rules of reaching, and makes no later row. Without one, models wait until there are
-    `at_a_time`, which are then evaluated together."""
+    `at_a_time`, which are then evaluated together. `own` are the names of metrics of the user's
+    own, and `sign` is -1.0 if the goal's metric is met at or below its value."""
 
     def __init__(
         self,
@@ -90,6 +102,8 @@ class GridEvaluator:
         goal: Target | None = None,
         hold_points: int | None = 1,
         at_a_time: int = 1,
+        own: Sequence[str] = (),
+        sign: float = 1.0,
     ) -> None:
         self._evaluate = evaluate
         self.grid = grid
@@ -99,7 +113,8 @@ class GridEvaluator:
         self._known: dict[int, Metrics] = {}  # by version: what was evaluated last
         self._at_a_time = at_a_time if goal is None else 1
         self.progress = progress
-        self._goal, self._hold_points = goal, hold_points
+        self._goal, self._hold_points, self._sign = goal, hold_points, sign
+        self.names = (*METRICS, *own)
         self._held = self._seen = 0
         self._begin = 0  # the first of the rows that meet the goal up to the last row, or to the one before
 
@@ -160,7 +175,8 @@ class GridEvaluator:
             return
         for place, row in enumerate(self._rows[self._seen :], self._seen):
             self._begin = self._begin if self._held else place
-            self._held = self._held + 1 if np.float32(row[self._goal.metric]) >= self._goal.value else 0
+            is_met = self._sign * np.float32(row[self._goal.metric]) >= self._sign * self._goal.value
+            self._held = self._held + 1 if is_met else 0
         self._seen = len(self._rows)
         if self._is_held():
             raise GoalHeld
@@ -196,5 +212,5 @@ class GridEvaluator:
         return {
             "seconds": np.array([row["seconds"] for row in self.rows], np.float64),
             "version": np.array([row["version"] for row in self.rows], np.int64),
-            **{name: np.array([row.get(name, np.nan) for row in self.rows], np.float32) for name in METRICS},
+            **{name: np.array([row.get(name, np.nan) for row in self.rows], np.float32) for name in self.names},
         }

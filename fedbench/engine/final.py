@@ -9,7 +9,7 @@ import numpy as np
 from fedbench.engine.evaluate import Evaluator, GridEvaluator
 from fedbench.engine.execute import Execution
 from fedbench.kernels.scheduler import NANOSECONDS
-from fedbench.results.sections import METRICS, Final, Outcome
+from fedbench.results.sections import Final, Outcome
 
 
 def final(
@@ -17,7 +17,7 @@ def final(
 ) -> Final:
     """Returns the metrics of the last version and the set on which they were evaluated. Metrics are
     None if they do not exist, as after a divergence."""
-    names = (*METRICS, "client_accuracy_mean", "client_accuracy_worst_decile")
+    names = (*grid.names, "client_accuracy_mean", "client_accuracy_worst_decile")
     found: dict[str, float | None] = dict.fromkeys(names)
     if outcome.state != "diverged":
         accuracy = np.sort(evaluator.per_client(*execution.judged()))
@@ -27,4 +27,5 @@ def final(
             "client_accuracy_worst_decile": float(worst.mean()),
         }
         found = {name: metrics[name] if math.isfinite(metrics[name]) else None for name in names}
-    return Final(version=execution.version, seconds=end_ns / NANOSECONDS, evaluated_on=evaluated_on, **found)
+    own = {name: found.pop(name) for name in evaluator.own}
+    return Final(version=execution.version, seconds=end_ns / NANOSECONDS, evaluated_on=evaluated_on, own=own, **found)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedbench import own_metrics
 from fedbench.engine import keep
 from fedbench.engine.alone import AloneEvaluator
 from fedbench.engine.checkpoint import Checkpointer, restore
@@ -130,7 +131,8 @@ class Run:
 
     @functools.cached_property
     def evaluator(self) -> Evaluator:
-        return (AloneEvaluator if self.spec.algorithm.alone else Evaluator)(self.backend)
+        own = {one.name: own_metrics.made(**dict(one)) for one in self.spec.scenario.evaluation.metrics}
+        return (AloneEvaluator if self.spec.algorithm.alone else Evaluator)(self.backend, own)
 
     @functools.cached_property
     def grid(self) -> GridEvaluator:
@@ -142,6 +144,8 @@ class Run:
             s.goal,
             s.budget.hold_points if s.budget.hold == "points" else None,
             self.evaluator.at_a_time,
+            [*self.evaluator.own],
+            1.0 if s.goal is None else s.sign(s.goal.metric),
         )
 
     def _execution(self) -> Execution:

@@ -39,15 +39,18 @@ class RunSpec:
         return origins.origin(type(self.algorithm))
 
     @property
-    def model(self) -> own_models.Named | None:
-        """The code of the scenario's model, if it is one of the user's own who has named it."""
+    def own(self) -> list[own_models.Named]:
+        """The code of the scenario's model and metrics, as far as it is the user's own who has
+        named it."""
         task = self.scenario.task
-        return None if task.model_sha256 is None else own_models.allowed(task.model, task.model_sha256)
+        codes = [] if task.model_sha256 is None else [(task.model, task.model_sha256)]
+        codes += [(one.code, one.sha256) for one in self.scenario.evaluation.metrics]
+        return [found for code in codes if (found := own_models.allowed(*code)) is not None]
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickles the run with what the user has named or given for it, so that another process may
         run it too."""
-        return _again, (self.scenario, self.algorithm, self.seed, self.model, given.held(self.scenario.task.name))
+        return _again, (self.scenario, self.algorithm, self.seed, self.own, given.held(self.scenario.task.name))
 
     @property
     def selector(self) -> str:
@@ -94,10 +97,10 @@ class RunSpec:
 
 
 def _again(
-    scenario: Scenario, algorithm: Algorithm, seed: int, model: own_models.Named | None, examples: Mapping[str, Dataset]
+    scenario: Scenario, algorithm: Algorithm, seed: int, own: list[own_models.Named], examples: Mapping[str, Dataset]
 ) -> RunSpec:
     """Returns a run as another process has pickled it."""
     given.remember(examples)
-    if model is not None:
-        own_models.remembered(model)
+    for one in own:
+        own_models.remembered(one)
     return RunSpec(scenario, algorithm, seed)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fedbench import own_models
 from fedbench.engine import declared
 from fedbench.engine.compare import verdict as compared
 from fedbench.engine.evaluate import Progress
 from fedbench.engine.isolation.algorithm import Isolated
-from fedbench.engine.isolation.find import isolated, isolated_model
+from fedbench.engine.isolation.find import isolated, isolated_metric, isolated_model
 from fedbench.engine.isolation.process import Process
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.choose import CPU
-from fedbench.errors import FedbenchError, PluginError, RecordError
+from fedbench.errors import FedbenchError, OriginError, PluginError, RecordError
 from fedbench.foreign import named
 from fedbench.kernels import build_info
 from fedbench.results.record import SERVER_CURVE, Record
@@ -87,6 +87,7 @@ def verify(
     algorithm: str | None = None,
     *,
     model: str | None = None,
+    metrics: Sequence[str] = (),
     only_confined: bool = False,
 ) -> Verified:
     """Runs a record's specification again and returns how the two records compare.
@@ -97,15 +98,17 @@ def verify(
         progress: is told of every update.
         algorithm: file.py:Class, where the record's own is neither built in nor an entry point.
         model: file.py:Class or package.module:Class, where the record's own is not of the library.
+        metrics: file.py:Class or package.module:Class of every metric that is the user's own.
         only_confined: whether the code of a plug-in runs only if the system can confine it.
 
     Raises:
-        RecordError: if the algorithm or the model cannot be found or is another one.
+        RecordError: if the algorithm, the model or a metric cannot be found or is another one.
         PluginError: if a plug-in fails.
     """
     with contextlib.ExitStack() as opened:
         spec = opened.enter_context(again_as_recorded(record.spec, algorithm, only_confined=only_confined))
         processes = opened.enter_context(_with_model(record.spec, model, only_confined=only_confined))
+        processes += [opened.enter_context(one) for one in _with_metrics(record.spec, metrics, only_confined=only_confined)]
         if spec.run_id != record.run_id:
             raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
         run = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress)
@@ -155,6 +158,22 @@ def _with_model(recorded: Spec, given: str | None, *, only_confined: bool) -> It
     code = own_models.recorded(task.model, task.model_sha256, given)
     with isolated_model(code, only_confined=only_confined) as process:
         yield [process]
+
+
+def _with_metrics(
+    recorded: Spec, given: Sequence[str], *, only_confined: bool
+) -> Iterator[contextlib.AbstractContextManager[Process]]:
+    """Yields contexts in which each metric of a record that is the user's own runs in a process of
+    its own. `given` is the code that the user names for them."""
+    places = {own_models.name_of(one): one for one in given}
+    for one in recorded.scenario.evaluation.metrics:
+        code = own_models.recorded(one.code, one.sha256, places.pop(own_models.name_of(one.code), None), "metric")
+        yield isolated_metric(code, one.name, higher_is_better=one.higher_is_better, only_confined=only_confined)
+    if places:
+        known = [own_models.short(one.code) for one in recorded.scenario.evaluation.metrics]
+        raise OriginError(
+            f"record: it has no metric {next(iter(places.values()))}; it has {', '.join(known) or 'none of its own'}"
+        )
 
 
 @contextlib.contextmanager

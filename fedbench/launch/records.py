@@ -17,7 +17,9 @@ from fedbench.analysis.summary import ScenarioSummary, summarize
 from fedbench.engine.spec import RunSpec
 from fedbench.results import archive
 from fedbench.results.record import Record
+from fedbench.results.sections import Hit
 from fedbench.results.store import read, record_folders
+from fedbench.scenarios.schema import ACCURACY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -288,14 +290,20 @@ def _named(names: list[Any], kind: str) -> str:
     return ", ".join(map(str, names)) if kind != "seed" and len(names) <= 3 else f"{len(names)} {kind}{'s' * (len(names) > 1)}"
 
 
+def _goal(hit: Hit) -> str:
+    """Returns a target as the name of a column has it: 0.8, or f1_0.8."""
+    return f"{'' if hit.metric == ACCURACY else f'{hit.metric}_'}{hit.value:g}"
+
+
 def _row(record: Record) -> dict[str, Any]:
-    hits = {f"seconds_to_{hit.value:g}": hit.seconds for hit in record.time_to_target}
+    hits = {f"seconds_to_{_goal(hit)}": hit.seconds for hit in record.time_to_target}
     ledger = {name: value for name, value in record.ledger.as_dict().items() if not isinstance(value, list)}
     return {
         **_names(record),
         "state": record.state,
         "ended_by": record.outcome.ended_by,
-        **{name: value for name, value in record.final.as_dict().items() if name not in ("version", "seconds")},
+        **{name: value for name, value in record.final.as_dict().items() if name not in ("version", "seconds", "own")},
+        **record.final.own,
         LAST_MEAN: last_k_mean(record),
         **hits,
         **ledger,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fedbench.analysis.axes import SECONDS, Axis, find
+from fedbench.analysis.metrics import about
 from fedbench.analysis.ranking import in_words
 from fedbench.analysis.summary import summarize
 from fedbench.documents.board import groups, standings
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fedbench.analysis.board import Board
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
+from fedbench.scenarios.schema import ACCURACY
 
 GIVEN: Kind = "given"
 Runs = Mapping[Kind, Mapping[str, Mapping[str, "Sequence[Record]"]]]
@@ -91,7 +93,7 @@ def of_records(
         RecordError: a record lacks the axis.
     """
     where = find(axis)
-    summaries = dict(_named(summarize(records, where), points or {}))
+    summaries = dict(_named(summarize(about(records, ACCURACY), where), points or {}))  # a site shows no other targets
     if not summaries:
         raise UsageError("leaderboard: there are no finished records to show; `fedbench run` writes some")
     labels = {row.selector: row.selector for summary in summaries.values() for row in summary.rows}

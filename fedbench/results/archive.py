@@ -4,7 +4,8 @@ runs.parquet    one row a run. run_id, scenario, selector, seed and state are th
                 The columns `specification`, `provenance` and `rest` are JSON, and hold all sections
                 of the record. `points` is the number of rows that the run has in curves.parquet.
 curves.parquet  the curves of all runs one after the other, in the order of the runs. If one of them
-                has the server's work, all rows have the column, with zeros for other runs.
+                has the server's work, all rows have the column, with zeros for other runs. So it is
+                with metrics of one's own, of which other runs have NaN.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError
 from fedbench.results import bounded_parquet, checked
 from fedbench.results.consistent import check_consistent
-from fedbench.results.record import CURVES, SERVER_CURVE, Curves, Record, columns_of, of_json
+from fedbench.results.record import CURVES, SERVER_CURVE, Curves, Record, columns_of, of_json, own_curves, own_curves_in
 from fedbench.results.sections import SERVER_LEDGER
-from fedbench.results.store import CURVE_KINDS, SERVER_KIND, stored, write_atomically
+from fedbench.results.store import CURVE_KINDS, SERVER_KIND, own_kinds, stored, write_atomically
 
 RUNS, CURVES_FILE = "runs.parquet", "curves.parquet"
 CURVES_SHA256 = b"curves_sha256"
@@ -47,6 +48,8 @@ def write(folder: Path, records: Iterable[Record]) -> int:
     curves = {name: stored(name, np.concatenate([one.curves[name] for one in ordered] or [np.empty(0)])) for name in CURVES}
     if any(SERVER_CURVE in one.curves for one in ordered):
         curves[SERVER_CURVE] = np.concatenate([one.curves.get(SERVER_CURVE, np.zeros(_points(one), np.int64)) for one in ordered])
+    for name in dict.fromkeys(name for one in ordered for name in own_curves(one.spec.scenario)):
+        curves[name] = np.concatenate([one.curves.get(name, np.full(_points(one), np.nan, np.float32)) for one in ordered])
     content = _parquet(pa.table(curves), use_dictionary=False)
     rows = [_row(record) for record in ordered]
     columns = {name: [row[name] for row in rows] for name in ROWS}
@@ -126,12 +129,14 @@ def parse(runs: bytes, curves: bytes, where: str, load: Load = strict_json.load)
     rows = bounded_parquet.table(runs, ROWS, MOST_RUNS, f"{where}: {RUNS}")
     if (rows.schema.metadata or {}).get(CURVES_SHA256, b"") != hashlib.sha256(curves).hexdigest().encode():
         raise RecordError(f"{where}: {CURVES_FILE} is damaged, or of another archive: its checksum is not the one in {RUNS}")
-    table = bounded_parquet.table(curves, CURVE_KINDS, MOST_ROWS, f"{where}: {CURVES_FILE}", optional=SERVER_KIND)
+    texts = {name: bounded_parquet.texts(rows, name) for name in TEXTS}
+    own = dict.fromkeys(name for text in set(texts["specification"]) if '"metrics"' in text for name in _own_in(text, load))
+    optional = SERVER_KIND | own_kinds(own)
+    table = bounded_parquet.table(curves, CURVE_KINDS, MOST_ROWS, f"{where}: {CURVES_FILE}", optional=optional)
     points = rows.column("points").to_pylist()
     if min(points, default=0) < 0 or sum(points) != table.num_rows:
         raise RecordError(f"{where}: {RUNS} speaks of {sum(points):,} rows of curves, {CURVES_FILE} has {table.num_rows:,}")
     columns: Curves = {name: table.column(name).to_numpy() for name in columns_of(table.column_names)}
-    texts = {name: bounded_parquet.texts(rows, name) for name in TEXTS}
     begin = 0
     for i, (seed, count) in enumerate(zip(rows.column("seed").to_pylist(), points, strict=True)):
         row: dict[str, object] = {name: column[i] for name, column in texts.items()} | {"seed": seed}
@@ -145,21 +150,36 @@ def _record(row: Mapping[str, object], curves: Curves, where: str, load: Load) -
     place = f"{where}, run {row['run_id']!s:.80}"
     sections = {section: _section(row, column, place, load) for column, section in SECTIONS.items()}
     content = _section(row, "rest", place, load) | sections
-    record = of_json(content, _own(curves, content.get("ledger"), place), place)
+    record = of_json(content, _own(curves, content, place), place)
     for name, value in _said(record).items():
         if row[name] != value:
             raise RecordError(f"{place}: column {name}: its sections give {value!r:.80}, it says {row[name]!r:.80}")
     return record
 
 
-def _own(curves: Curves, ledger: object, place: str) -> Curves:
+def _own_in(text: str, load: Load) -> list[str]:
+    """Returns the metrics of one's own in the text of a specification; none if it cannot be read,
+    which is said where its record is made."""
+    try:
+        return own_curves_in(load(text))
+    except ValueError:
+        return []
+
+
+def _own(curves: Curves, content: Mapping[str, object], place: str) -> Curves:
     """Returns the columns that a run itself has: one whose ledger has no work of the server has
-    only zeros in that column. Raises RecordError if it has others."""
-    if SERVER_CURVE not in curves or (isinstance(ledger, Mapping) and SERVER_LEDGER[0] in ledger):
-        return curves
-    if curves[SERVER_CURVE].any():
-        raise RecordError(f"{place}: curves.{SERVER_CURVE}: expected zeros, since its ledger has no work of the server")
-    return {name: curves[name] for name in CURVES}
+    only zeros in that column, and only NaN in those of others' metrics. Raises RecordError if it
+    has something else there."""
+    ledger, own = content.get("ledger"), own_curves_in(content.get("spec"))
+    names = [*CURVES, *(name for name in own if name in curves)]
+    if SERVER_CURVE in curves and isinstance(ledger, Mapping) and SERVER_LEDGER[0] in ledger:
+        names.append(SERVER_CURVE)
+    for name in set(curves) - set(names):
+        if name == SERVER_CURVE and curves[name].any():
+            raise RecordError(f"{place}: curves.{name}: expected zeros, since its ledger has no work of the server")
+        if name != SERVER_CURVE and not np.isnan(curves[name]).all():
+            raise RecordError(f"{place}: curves.{name}: expected NaN, since its scenario has no such metric")
+    return {name: curves[name] for name in columns_of(names)}
 
 
 def _section(row: Mapping[str, object], column: str, place: str, load: Load) -> dict[str, object]:

@@ -67,7 +67,7 @@ def _end(record: Record) -> Checks:
     """Yields the checks of `final`. The final version is that of the last point of the curves, or a
     later one if the run went on after that point. The curves keep metrics in float32."""
     final, curves = record.final, record.curves
-    values = {name: getattr(final, name) for name in METRICS}
+    values = {name: getattr(final, name) for name in METRICS} | final.own
     yield "final.seconds", record.ledger.end_seconds, final.seconds
     if record.state == "diverged":
         yield from ((f"final.{name}", None, value) for name, value in values.items())
@@ -106,11 +106,12 @@ def _stop(record: Record) -> Checks:
 
 def _held(record: Record, goal: Target) -> int | None:
     """Returns the index of the point at which the run has held its goal, None if it does not."""
-    budget, values = record.spec.scenario.budget, record.curves[goal.metric]
+    budget, sign = record.spec.scenario.budget, record.spec.scenario.sign(goal.metric)
+    values, least = sign * record.curves[goal.metric], sign * goal.value
     if budget.hold == "points":
-        return first_held(values, goal.value, budget.hold_points)
+        return first_held(values, least, budget.hold_points)
     at_ns = np.rint(record.curves["seconds"] * NANOSECONDS).astype(np.int64)
-    return holding.stop(values >= goal.value, at_ns, np.asarray(record.curves["version"], np.int64))
+    return holding.stop(values >= least, at_ns, np.asarray(record.curves["version"], np.int64))
 
 
 def _targets(record: Record) -> Checks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated
 
@@ -30,6 +30,7 @@ from fedbench.results.sections import (
     Spec,
     Texts,
 )
+from fedbench.scenarios.evaluation_parts import MOST_OWN
 from fedbench.scenarios.schema import Scenario
 
 SPEC_VERSION = 2
@@ -72,9 +73,9 @@ class Record(Section):
     digests : Digests
         Short names for inputs, plan, model and results.
     curves : mapping of str to array (T,)
-        The columns CURVES over the evaluation grid, and SERVER_CURVE if the server's work was
-        counted. Seconds are virtual. Steps, mini-batch gradients and bytes count what the simulated
-        clients did, wasted or not.
+        The columns CURVES over the evaluation grid, those of metrics of one's own by name, and
+        SERVER_CURVE if the server's work was counted. Seconds are virtual. Steps, mini-batch
+        gradients and bytes count what the simulated clients did, wasted or not.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, title="record")
@@ -92,9 +93,11 @@ class Record(Section):
 
     @model_validator(mode="after")
     def _has_its_curves(self) -> Record:
-        lengths = {name: len(column) for name, column in self.curves.items()}
-        if set(lengths) - {SERVER_CURVE} != set(CURVES) or len(set(lengths.values())) != 1:
-            raise ValueError(f"expected curves {', '.join(CURVES)} of one length, got {lengths}")
+        lengths, names = {name: len(column) for name, column in self.curves.items()}, (*CURVES, *own_curves(self.spec.scenario))
+        if set(lengths) - {SERVER_CURVE} != set(names) or len(set(lengths.values())) != 1:
+            raise ValueError(f"expected curves {', '.join(names)} of one length, got {lengths}")
+        if (found := sorted(self.final.own)) != (named := sorted(own_curves(self.spec.scenario))):
+            raise ValueError(f"final.own: expected {', '.join(named) or 'no metrics'}, got {', '.join(found) or 'none'}")
         return self
 
     def __repr__(self) -> str:
@@ -208,15 +211,12 @@ def first_at_least(places: Column, values: Column, target: float) -> float | Non
 def hits(scenario: Scenario, curves: Curves, end: float) -> tuple[Hit, ...]:
     """Returns when the curves first meet every target of a scenario. A run that ended at `end`
     misses the others."""
-    return tuple(
-        Hit(
-            metric=target.metric,
-            value=target.value,
-            seconds=first_at_least(curves["seconds"], curves[target.metric], target.value),
-            censored_at=end,
-        )
-        for target in scenario.targets
-    )
+    found = []
+    for target in scenario.targets:
+        sign = scenario.sign(target.metric)
+        seconds = first_at_least(curves["seconds"], sign * curves[target.metric], sign * target.value)
+        found.append(Hit(metric=target.metric, value=target.value, seconds=seconds, censored_at=end))
+    return tuple(found)
 
 
 def first_held(values: Column, target: float, points: int) -> int | None:
@@ -236,9 +236,31 @@ def run_id(scenario_hash: str, name: str, options: Mapping[str, object], seed: i
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def columns_of(curves: Mapping[str, object]) -> tuple[str, ...]:
-    """Returns the names of the columns that these curves have, in their order."""
-    return tuple(name for name in COLUMNS if name in curves)
+def own_curves(scenario: Scenario) -> list[str]:
+    """Returns the names of the metrics of one's own, which have a column each."""
+    return [one.name for one in scenario.evaluation.metrics]
+
+
+def own_curves_in(spec: object) -> list[str]:
+    """Returns what `own_curves` returns for the scenario in a `spec` as JSON has it, which need not
+    be one: what has another form has no such metrics."""
+    found = spec
+    for key in ("scenario", "evaluation", "metrics"):
+        found = found.get(key) if isinstance(found, dict) else None
+    names = [one.get("name") for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [name for name in names if isinstance(name, str)][:MOST_OWN]
+
+
+def columns_of(curves: Iterable[str]) -> tuple[str, ...]:
+    """Returns the names of the columns that these curves have, in their order: those of one's own
+    are the last."""
+    names = list(curves)
+    return (*(name for name in COLUMNS if name in names), *(name for name in names if name not in COLUMNS))
+
+
+def kind_of(column: str) -> np.dtype:
+    """Returns the kind of the numbers in a column: metrics of one's own are as others are."""
+    return np.dtype(COLUMNS.get(column, np.float32))
 
 
 def result_digest(record: Record) -> str:
@@ -248,7 +270,8 @@ def result_digest(record: Record) -> str:
     ledger = {name: value for name, value in record.ledger.as_dict().items() if name not in SERVER_LEDGER}
     hits = [one.as_dict() for one in record.time_to_target]
     content = [others, [record.outcome.as_dict(), record.final.as_dict(), hits, ledger, list(record.said)]]
-    return Digest().add(_text(content), *(record.curves[name] for name in CURVES)).hex()
+    names = (*CURVES, *own_curves(record.spec.scenario))
+    return Digest().add(_text(content), *(record.curves[name] for name in names)).hex()
 
 
 def server_digest(record: Record) -> str | None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, f
 from pydantic_core import PydanticCustomError
 
 from fedbench.errors import UsageError
+from fedbench.scenarios.evaluation_parts import MOST_OWN
 from fedbench.scenarios.load import validate
 from fedbench.scenarios.schema import Scenario
 
@@ -147,7 +148,7 @@ class Outcome(Section):
 
 class Final(Section):
     """The last version and its metrics, which are None after a divergence. `evaluated_on` is test
-    or validation."""
+    or validation, and `own` are metrics of one's own by name."""
 
     version: Count
     seconds: Amount
@@ -157,13 +158,14 @@ class Final(Section):
     train_loss: Number | None
     client_accuracy_mean: Fraction | None
     client_accuracy_worst_decile: Fraction | None
+    own: Annotated[dict[Name, Number | None], Field(max_length=MOST_OWN)] = {}
 
 
 class Hit(Section):
     """The virtual seconds of the first evaluation that meets a target, None if none does by the end
     of the run, `censored_at`."""
 
-    metric: Metric
+    metric: Name
     value: Number
     seconds: Amount | None
     censored_at: Amount

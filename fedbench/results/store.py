@@ -18,7 +18,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -31,7 +31,7 @@ from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError, UsageError
 from fedbench.results import bounded_parquet, held
 from fedbench.results.consistent import check_consistent
-from fedbench.results.record import COLUMNS, SERVER_CURVE, Column, Record, columns_of, of_json
+from fedbench.results.record import COLUMNS, SERVER_CURVE, Column, Record, columns_of, kind_of, of_json, own_curves_in
 from fedbench.scenarios.schema import MOST_POINTS
 
 FILES = ("record.json", "curves.parquet")
@@ -307,9 +307,14 @@ class Store:
         return [one for one in partials if not (one.with_suffix("") / "record.json").exists()]
 
 
+def own_kinds(names: Iterable[str]) -> dict[str, str]:
+    """Returns the columns of metrics of one's own with their kinds."""
+    return {name: str(pa.from_numpy_dtype(kind_of(name))) for name in names if name not in COLUMNS}
+
+
 def stored(name: str, column: Column) -> Column:
     """Returns a column of the curves as it is stored."""
-    return column.astype(COLUMNS[name], copy=False)
+    return column.astype(kind_of(name), copy=False)
 
 
 def _sealed(sections: dict[str, JsonValue], curves: bytes) -> bytes:
@@ -379,7 +384,8 @@ def read(folder: str | Path) -> Record:
         if hashlib.sha256(curves).hexdigest() != files["curves.parquet"]:
             raise RecordError(f"record {folder}: curves.parquet is damaged: its checksum is not the one in record.json")
         del sections["files"]
-        table = bounded_parquet.table(curves, CURVE_KINDS, MOST_POINTS, f"record {folder}: curves.parquet", optional=SERVER_KIND)
+        optional = SERVER_KIND | own_kinds(own_curves_in(sections.get("spec")))
+        table = bounded_parquet.table(curves, CURVE_KINDS, MOST_POINTS, f"record {folder}: curves.parquet", optional=optional)
     except FileNotFoundError as error:
         raise RecordError(
             f"record {folder}: {Path(error.filename).name} is missing; expected record.json and curves.parquet"

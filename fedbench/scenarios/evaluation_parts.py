@@ -5,14 +5,59 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, SerializerFunctionWrapHandler, Tag, model_serializer
 
+from fedbench import own_models
+from fedbench.errors import UsageError
 from fedbench.kernels.timing import NANOSECONDS
+from fedbench.own_metrics import NAME, TAKEN
 from fedbench.scenarios.base import Float, Part
 from fedbench.scenarios.grid import EvenGrid, Grid, log_grid
 
+MOST_OWN = 20
 
-class EvenEvaluation(Part):
+
+class OwnMetric(Part):
+    """A metric of one's own: its code, `path/to/mymetric.py:F1` or `package.module:F1`, the sum of
+    that file, its name, and whether a higher value is a better one. A list of the code alone will
+    do: the rest is read out of the file when the scenario is read."""
+
+    code: Annotated[str, Field(max_length=4000)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    name: Annotated[str, Field(pattern=NAME.pattern + "$")]
+    higher_is_better: bool = True
+
+    def _check(self) -> None:
+        if self.name in TAKEN:
+            raise ValueError(f"name: expected one that no other curve has, got {self.name!r}")
+        try:
+            own_models.name_of(self.code)
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+
+
+class _Evaluation(Part):
+    """What evaluations of all kinds have. `metrics` are those of one's own, beside accuracy and
+    losses."""
+
+    metrics: Annotated[tuple[OwnMetric, ...], Field(max_length=MOST_OWN)] = ()
+
+    def _check(self) -> None:
+        names = [one.name for one in self.metrics]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"metrics: expected every name once, got {twice[0]!r} twice")
+
+    @model_serializer(mode="wrap")
+    def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Returns the keys without `metrics` where there are none, so that older records and hashes
+        stay as they are."""
+        found: dict[str, object] = handler(self)
+        if not self.metrics:
+            del found["metrics"]
+        return found
+
+
+class EvenEvaluation(_Evaluation):
     """Evaluation at 0 and every `every_seconds` from there on. It is the kind where none is
     given."""
 
@@ -37,7 +82,7 @@ class EvenEvaluation(Part):
         return seconds / self.every_seconds
 
 
-class LogEvaluation(Part):
+class LogEvaluation(_Evaluation):
     """Evaluation at 0, at `first_seconds`, and from there on at times that grow by `ratio`. So fast
     and slow runs are resolved alike, relative to their time."""
 

@@ -66,7 +66,8 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
         content = override_key(content, override)
     for filled_in in (with_windows, with_devices, own_data.with_sums, trace_files.with_sums):
         content = filled_in(content, where)
-    content = own_data.with_model(content, where, by_user=not isinstance(scenario, Scenario))
+    for named in (own_data.with_model, own_data.with_metrics):
+        content = named(content, where, by_user=not isinstance(scenario, Scenario))
     return validate(content, where)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fedbench import own_files, own_models, places
+from fedbench import own_files, own_metrics, own_models, places
 
 KEYS = ("file", "test")
 """Keys of a task that name a file."""
@@ -49,3 +49,26 @@ def with_model(content: Mapping[str, object], where: str, *, by_user: bool) -> M
     if one.module is None:
         model = f"{places.as_recorded(model.rpartition(':')[0], folder)}:{one.name}"
     return {**content, "task": {**task, "model": model, "model_sha256": one.sha256}}
+
+
+def with_metrics(content: Mapping[str, object], where: str, *, by_user: bool) -> Mapping[str, object]:
+    """Returns the content of a scenario whose evaluation has the sum, the name and the direction of
+    every metric of the user's own, and allows that code to be run. The rules are those of
+    `with_model`."""
+    evaluation = content.get("evaluation")
+    if not isinstance(evaluation, Mapping) or not isinstance(given := evaluation.get("metrics"), list):
+        return content
+    found = [_metric(one, where, by_user=by_user) for one in given]
+    return {**content, "evaluation": {**evaluation, "metrics": found}}
+
+
+def _metric(given: object, where: str, *, by_user: bool) -> object:
+    stated = given if isinstance(given, Mapping) else {"code": given}
+    if not isinstance(code := stated.get("code"), str) or (not by_user and "sha256" in stated):
+        return given
+    folder, sum_ = Path(where).parent, stated.get("sha256")
+    one = own_models.named(code, [folder], sum_ if isinstance(sum_, str) else None, "metric")
+    name, higher = own_metrics.declared(one)
+    if one.module is None:
+        code = f"{places.as_recorded(code.rpartition(':')[0], folder)}:{one.name}"
+    return {**stated, "code": code, "sha256": one.sha256, "name": name, "higher_is_better": higher}

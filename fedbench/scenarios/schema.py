@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from fedbench import own_models
+from fedbench.errors import nearest
 from fedbench.scenarios.availability_parts import Absent, Alternating, Always, Periodic, Windows
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
 from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialSteps, PerJob, PerStep
@@ -44,6 +45,7 @@ ADDED_KEYS = (
 """Keys that were added after the first records were made. They are not hashed while they have their
 defaults, so the hashes and run ids of these records stay as they are."""
 
+ACCURACY = "test_accuracy"
 NOT_HASHED = ("about", "network.trace.folder", "network.trace.upload.folder")
 """Keys that change nothing: the sum of traces is hashed, wherever they are."""
 
@@ -104,10 +106,16 @@ class BudgetPart(Part):
 
 
 class Target(Part):
-    """A test accuracy whose time is in the record: that of the first evaluation at or above it."""
+    """A value whose time is in the record: that of the first evaluation at which the metric is at
+    or above it. The metric is test accuracy, or one of `evaluation.metrics`, which may also say
+    that lower is better."""
 
-    metric: Literal["test_accuracy"] = "test_accuracy"
-    value: Annotated[Float, Field(gt=0, le=1)]
+    metric: Annotated[str, Field(max_length=60)] = ACCURACY
+    value: Annotated[Float, Field(allow_inf_nan=False)]
+
+    def _check(self) -> None:
+        if self.metric == ACCURACY and not 0 < self.value <= 1:
+            raise ValueError(f"value: expected a test accuracy above 0 and at most 1, got {self.value:g}")
 
 
 class Scenario(Part):
@@ -149,8 +157,7 @@ class Scenario(Part):
             )
         if self.at_work is not None and self.at_work > self.clients:
             raise ValueError(f"at_work: expected at most the {self.clients} clients, got {self.at_work}")
-        if self.budget.stop_at_target and not self.targets:
-            raise ValueError("budget.stop_at_target: true needs at least one of targets, got none")
+        self._check_targets()
         if isinstance(self.compute, PerStep) and self.compute.harmonic_job_seconds is not None and self.local.epochs is not None:
             raise ValueError(
                 "compute.harmonic_job_seconds needs local.steps, since with epochs jobs are as long as the clients' data and their "
@@ -169,11 +176,38 @@ class Scenario(Part):
                     f"network.trace{way}.given: expected one trace, or one for each of {self.clients} clients, got {len(links.given)}"
                 )
 
+    def _check_targets(self) -> None:
+        known = [ACCURACY, *(one.name for one in self.evaluation.metrics)]
+        for target in self.targets:
+            if target.metric not in known:
+                raise ValueError(
+                    f"targets: expected a metric of {', '.join(known)}, got {target.metric!r}{nearest(target.metric, known)}"
+                )
+        if self.budget.stop_at_target and len({target.metric for target in self.targets}) > 1:
+            raise ValueError(
+                "budget.stop_at_target: expected targets of one metric, got several; a run stops at the last of them"
+            )
+        if self.budget.stop_at_target and not self.targets:
+            raise ValueError("budget.stop_at_target: true needs at least one of targets, got none")
+
     @property
     def goal(self) -> Target | None:
-        """Returns the target at which a run stops, which is the highest one; None if a run does not
-        stop at a target."""
-        return max(self.targets, key=lambda target: target.value) if self.budget.stop_at_target else None
+        """Returns the target at which a run stops, which is the highest one, or the lowest one of a
+        metric of which less is better; None if a run does not stop at a target."""
+        return max(self.targets, key=lambda one: self.sign(one.metric) * one.value) if self.budget.stop_at_target else None
+
+    def sign(self, metric: str) -> float:
+        """Returns 1.0 if more of a metric is better, and -1.0 if less is."""
+        lower = ("test_loss", "train_loss", *(one.name for one in self.evaluation.metrics if not one.higher_is_better))
+        return -1.0 if metric in lower else 1.0
+
+    @property
+    def compared(self) -> tuple[Target, ...]:
+        """Returns the targets by which algorithms are compared: those of test accuracy or, if there
+        are none, of the metric of the first target."""
+        metrics = [one.metric for one in self.targets]
+        chosen = ACCURACY if ACCURACY in metrics else metrics[0] if metrics else None
+        return tuple(one for one in self.targets if one.metric == chosen)
 
     @property
     def loses_jobs(self) -> bool:
@@ -212,6 +246,9 @@ def _content_hash(scenario: Scenario) -> str:
     if scenario.task.model_sha256 is not None:  # the sum is hashed, wherever the file is
         _drop(content, "task.model")
         content["model"] = own_models.name_of(scenario.task.model)
+    if metrics := scenario.evaluation.metrics:
+        content["metrics"] = [[own_models.name_of(one.code), one.sha256, one.name, one.higher_is_better] for one in metrics]
+        _drop(content, "evaluation.metrics")
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 

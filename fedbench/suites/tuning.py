@@ -117,13 +117,13 @@ class Outcome:
     def of(cls, run: Record) -> Outcome:
         scenario = run.spec.scenario
         stops = scenario.budget.hold == "window"
-        attempts = [held(run, one) if stops else first_hit(run, one.metric, one.value) for one in scenario.targets]
+        attempts = [held(run, one) if stops else first_hit(run, one.metric, one.value) for one in scenario.compared]
         return cls(
             run_id=run.run_id,
             seed=run.seed,
             state=run.state,
             budget_seconds=float(scenario.budget.seconds),
-            targets=tuple(float(target.value) for target in scenario.targets),
+            targets=tuple(float(target.value) for target in scenario.compared),
             reached=tuple(attempt.reached for attempt in attempts),
             validation_accuracy=run.final.test_accuracy,
             result=str(run.digests.result),
@@ -147,7 +147,7 @@ def area_under(run: Record) -> float:
     target. A model counts until the next evaluation, the last one until the end; after a run has
     stopped at its targets the highest one counts. So who stops early loses nothing."""
     scenario = run.spec.scenario
-    top, budget = max(float(target.value) for target in scenario.targets), float(scenario.budget.seconds)
+    top, budget = max(float(target.value) for target in scenario.compared), float(scenario.budget.seconds)
     values = np.minimum(np.nan_to_num(np.asarray(run.curves["test_accuracy"], np.float64)), top)
     if run.outcome.ended_by == "target":
         values[-1] = top

@@ -160,7 +160,7 @@ def test_a_finished_record_without_its_model_is_made_again(tmp_path: Path) -> No
         (lambda content: content[:5], r"\(it is truncated\); delete it"),
         (lambda content: b"\xff" * 8 + content[8:], r"\(it is truncated\); delete it"),
         (lambda content: content[:8] + b"[" + content[9:], r"is not what `fedbench run --keep-model` writes"),
-        (lambda content: content.replace(b'"parameters"', b'"parametres"'), r"writes \('parameters'\); delete it"),
+        (lambda content: content.replace(b'"parameters"', b'"parameter_"'), r"writes \('parameters'\); delete it"),
         (lambda content: content[:-4] + b"\0\0\1\0", r"its digest is [0-9a-f]{32}, the record's model has"),
     ],
 )

@@ -18,6 +18,7 @@ SLOW = {
     "compare",
     "own-algorithm",
     "own-data",
+    "own-metric",
     "own-model",
     "own-suite",
     "race",

@@ -91,7 +91,7 @@ OVERRIDES = {
     f"name={'x' * 101}": "name must be text that matches",
     f"about={'x' * 20_000}": "about must be",
     f"targets=[{', '.join(['{value: 0.5}'] * 101)}]": "targets must be",
-    "targets=[{value: 2}]": "targets.0.value must be <= 1",
+    "targets=[{value: 2}]": "targets.0: value: expected a test accuracy above 0 and at most 1, got 2",
     "partition={kind: dirichlet, alpha: 0}": "partition",
     "partition={kind: [a]}": "partition",
     "availability={kind: table, rows: [[[0, 1]]]}": "expected one row for each of 20 clients, got 1",

@@ -82,14 +82,14 @@ def test_one_of_some_values_is_named_with_all_of_them_and_the_nearest(path: tupl
 
 def test_there_are_literals_of_every_sort() -> None:
     found = {".".join(visible(Scenario, path)) for path, _ in literals()}
-    assert {"schema", "network.message", "local.steps.mode", "targets.metric", "compute.time.distribution"} <= found
+    assert {"schema", "network.message", "local.steps.mode", "compute.time.distribution"} <= found
 
 
 @pytest.mark.parametrize(
     ("override", "message"),
     [
         ("network.message=fixd", "network.message must be one of 'fixed', 'payload', got 'fixd'; did you mean 'fixed'?"),
-        ("targets=[{value: 0.8, metric: accuracy}]", "targets.0.metric must be 'test_accuracy', got 'accuracy'; did you mean"),
+        ("targets=[{value: 0.8, metric: accuracy}]", "targets: expected a metric of test_accuracy, got 'accuracy'; did you mean"),
         ("public={source: held_out}", "digits-demo: public: source: held_out needs a size, got none ("),
         ("task.augmentation=crop_flp", "task.augmentation must be one of 'none', 'crop_flip', got 'crop_flp'; did you mean"),
         ("validation={share: 1}", "validation.share must be < 1, got 1 ("),

@@ -61,18 +61,19 @@ def learning_curves(
     Args:
         rows: the runs of one scenario by row.
         axis: seconds, updates, gradient_evaluations, steps or bytes.
-        metric: test_accuracy, test_loss or train_loss.
+        metric: test_accuracy, test_loss, train_loss, or one of the scenario's own.
         quartiles: whether lines are medians with quartiles, rather than means with intervals.
 
     Raises:
         UsageError: for an unknown axis or metric.
         RecordError: without rows, for a row without runs, or for records that lack the axis.
     """
-    metrics.check(metric)
     where = find(axis)
     if not rows or not all(rows.values()):
         raise RecordError(f"learning curves: expected rows with at least one run each, got {len(rows)} rows")
-    scenario = next(iter(rows.values()))[0].spec.scenario
+    first = next(iter(rows.values()))[0]
+    metrics.check(metric, first)
+    scenario = first.spec.scenario
     targets = sorted(float(one.value) for one in scenario.targets if one.metric == metric)
     lines = tuple(_line(row, runs, where, metric, targets, quartiles) for row, runs in rows.items())
     return LearningCurves(where.name, where.title, where.unit, metric, tuple(targets), lines)

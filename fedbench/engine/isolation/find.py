@@ -1,4 +1,4 @@
-"""Finds the algorithm or the model of a record and starts a process for it."""
+"""Finds the algorithm, the model or a metric of a record and starts a process for it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fedbench import extras, origins, own_models
+from fedbench import extras, origins, own_metrics, own_models
 from fedbench.engine.isolation.algorithm import Isolated
 from fedbench.engine.isolation.measured import Measured
+from fedbench.engine.isolation.metric import There as Metric
 from fedbench.engine.isolation.process import ConfinedError, Process
 from fedbench.errors import OriginError, PluginError, UsageError
 from fedbench.own_models import Named
@@ -78,19 +79,41 @@ def isolated_model(code: Named, *, only_confined: bool = False) -> Iterator[Proc
     extras.require("torch", f"model {code.selector}", "torch")
     from fedbench.engine.isolation.model import There
 
+    lock = threading.Lock()
+    with (
+        _own(code, only_confined=only_confined) as process,
+        made_elsewhere(code.sha256, lambda *of: There(process, lock, *of)),
+    ):
+        yield process
+
+
+@contextlib.contextmanager
+def isolated_metric(code: Named, name: str, *, higher_is_better: bool, only_confined: bool = False) -> Iterator[Process]:
+    """Has another process compute the metric of this code, of which a record states name and
+    direction, until the end of the block, and yields it. The errors are those of
+    `isolated_model`."""
+    with (
+        _own(code, [name, higher_is_better], only_confined=only_confined) as process,
+        own_metrics.measured_elsewhere(code, Metric(process)),
+    ):
+        yield process
+
+
+@contextlib.contextmanager
+def _own(code: Named, *stated: object, only_confined: bool) -> Iterator[Process]:
+    """Yields a process that has loaded code of the user's, with what is stated of it."""
     with tempfile.TemporaryDirectory(prefix="fedbench-plugin-") as temporary:
         folder = Path(temporary).resolve()
-        content, _ = origins.read_file(code.file, code.selector, code.sha256, "model")
+        content, _ = origins.read_file(code.file, code.selector, code.sha256, code.kind)
         readable = [] if code.module is None else [_package(code.file, code.module)]
         if code.module is None:
             code = code._replace(file=folder / code.file.name)
             code.file.write_bytes(content)
-        process, lock = Process(own_models.short(code.selector), folder, readable, kind="model"), threading.Lock()
+        process = Process(own_models.short(code.selector), folder, readable, kind=code.kind)
         try:
             _check_confined(process, only_confined=only_confined)
-            process.call("load", [code.selector, str(code.file), *code[2:]], sys.path)
-            with made_elsewhere(code.sha256, lambda *of: There(process, lock, *of)):
-                yield process
+            process.call("load", [code.selector, str(code.file), *code[2:]], *stated, sys.path)
+            yield process
         finally:
             process.close()
 

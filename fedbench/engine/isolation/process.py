@@ -19,7 +19,11 @@ from fedbench.errors import FedbenchError, PluginError, UsageError
 
 ANSWER_SECONDS = 600.0
 """How long one method of a plug-in may take, with all that it asks for."""
-SERVED = {"algorithm": "fedbench.engine.isolation.child", "model": "fedbench.engine.isolation.child_of_model"}
+SERVED = {
+    "algorithm": "fedbench.engine.isolation.child",
+    "model": "fedbench.engine.isolation.child_of_model",
+    "metric": "fedbench.engine.isolation.child_of_metric",
+}
 """What runs in the other process, by what the plug-in is."""
 LONGEST = 2000  # characters of a message
 PASSED_ON = re.compile(r"PATH|LANG|LC_\w+|(OMP|OPENBLAS|MKL)_\w+|FEDBENCH_ISA")
@@ -39,7 +43,7 @@ class Process:
     for meanwhile is looked up in `answers`."""
 
     def __init__(self, name: str, folder: Path, readable: Sequence[Path] = (), *, kind: str = "algorithm") -> None:
-        """`kind` is what the plug-in is, algorithm or model."""
+        """`kind` is what the plug-in is, a key of SERVED."""
         self.name = f"{kind} {name}"
         self._channel, theirs = socket.socketpair()
         command = [sys.executable, "-I", "-B", "-m", SERVED[kind], str(theirs.fileno()), str(folder)]

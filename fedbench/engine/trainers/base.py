@@ -154,6 +154,9 @@ class ScoringBackend(Backend, Protocol):
     def test_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
         """Returns the scores of the test set for every model."""
 
+    def test_logits(self, models: Sequence[Snapshot]) -> list[Logits]:
+        """Returns the logits (n, C) float32 of the test set for every model."""
+
     def train_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
         """Returns the scores of the examples of `train_loss_sample` for every model."""
 

@@ -180,6 +180,9 @@ class NativeTrainer:
     def train_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
         return self._scores(models, self.sample)
 
+    def test_logits(self, models: Sequence[Snapshot]) -> list[Logits]:
+        return list(self.core.logits(np.stack([model.x for model in models]), self.test.x, self.classes))
+
     def _scores(self, models: Sequence[Snapshot], examples: Examples) -> list[Scores]:
         logits = self.core.logits(np.stack([model.x for model in models]), examples.x, self.classes)
         return [score(of_model, examples.y) for of_model in logits]

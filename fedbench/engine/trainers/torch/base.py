@@ -199,6 +199,22 @@ class TorchTask:
             for model in models
         ]
 
+    def test_logits(self, models: Sequence[Snapshot]) -> list[Logits]:
+        return [self._logits(*model) for model in models]
+
+    def _logits(self, x: Vector, buffers: Vector) -> Logits:
+        """Returns the logits of the batches of `test_scores`, so that both speak of one model."""
+
+        def logits(replica: Replica, features: torch.Tensor) -> Logits:
+            replica.load(x, buffers)
+            replica.module.eval()
+            with torch.no_grad():
+                found: Logits = replica.module(features).float().cpu().numpy()
+            return found
+
+        with self.settings():
+            return np.concatenate(self._map(logits, self.test_x.parts(self.part)))
+
     def train_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
         return [
             self._scores(*model, [(self.x.rows(part), self.y[part]) for part in torch.split(self.sample, self.part)])

@@ -1,0 +1,132 @@
+"""Metrics of the user's own, by the names of their code: `path/to/mymetric.py:F1` or
+`package.module:F1`.
+
+A scenario names a metric and its direction, which are read out of the text of the class. Code is
+run under the rules of `own_models`, and only when a model is evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import origins, own_models
+from fedbench.errors import FedbenchError, UsageError, nearest, quoted
+from fedbench.foreign import described
+from fedbench.metric import Metric
+from fedbench.own_models import Named
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
+TAKEN = ("seconds", "version", "updates", "steps", "gradient_evaluations", "bytes", "test_accuracy", "test_loss", "train_loss")
+"""Names of other curves. Those that begin with `client_`, `class_` or `server_` are ours too."""
+
+Array = npt.NDArray[Any]
+Measure = Callable[[Array, Array, Array], float]
+"""A function of logits, labels and features."""
+
+
+def declared(code: Named) -> tuple[str, bool]:
+    """Returns the name and the direction of a metric, as the text of its class states them. Nothing
+    is run. UsageError if the file has no such class, or it states no name that can be used."""
+    content, _ = origins.read_file(code.file, code.selector, code.sha256, "metric")
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UsageError(f"metric {code.selector}: {code.file.name} is no Python: {' '.join(str(error).split())}") from None
+    classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
+    if code.name not in classes:
+        raise UsageError(f"metric {code.selector}: {code.file.name} has no class {code.name!r}{nearest(code.name, classes)}")
+    stated = dict(_constants(classes[code.name]))
+    name, higher = stated.get("name"), stated.get("higher_is_better", True)
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise UsageError(
+            f"metric {code.selector}: the body of class {code.name} must state `name`, at most 60 small letters, digits and underscores, "
+            f"got {'none' if name is None else quoted(name, 80)}"
+        )
+    if name in TAKEN or name.startswith(("client_", "class_", "server_")):
+        raise UsageError(f"metric {code.selector}: expected a name that no other curve has, got {name!r}")
+    if not isinstance(higher, bool):
+        raise UsageError(f"metric {code.selector}: higher_is_better must be True or False, got {quoted(higher, 80)}")
+    return name, higher
+
+
+def _constants(found: ast.ClassDef) -> Iterator[tuple[str, object]]:
+    """Yields what the body of a class sets to a value that stands there; None for any other."""
+    for one in found.body:
+        targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []
+        value = getattr(one, "value", None)
+        for target in targets:
+            if isinstance(target, ast.Name) and value is not None:
+                yield target.id, value.value if isinstance(value, ast.Constant) else None
+
+
+class Measured:
+    """A metric that can be computed. What is computed first is computed twice, since a value must
+    depend on the arguments alone."""
+
+    def __init__(self, code: Named, name: str, *, higher_is_better: bool) -> None:
+        """Runs the code. UsageError unless it has a Metric of this name and direction."""
+        cls, self.selector = code.found(), code.selector
+        if not (isinstance(cls, type) and issubclass(cls, Metric)):
+            raise UsageError(f"metric {self.selector}: expected a class that extends fedbench.Metric, got {quoted(cls)}")
+        if (cls.name, cls.higher_is_better) != (name, higher_is_better):
+            raise UsageError(
+                f"metric {self.selector}: the text of its class states {name!r} and {higher_is_better}, the class has "
+                f"{quoted(cls.name, 80)} and {quoted(cls.higher_is_better, 80)}"
+            )
+        self._class, self._is_new = cls, True
+
+    def __call__(self, logits: Array, labels: Array, features: Array) -> float:
+        """Returns the value. UsageError if the code fails or gives no number."""
+        given = [one.view() for one in (logits, labels, features)]
+        for one in given:
+            one.flags.writeable = False
+        values = [self._value(given) for _ in range(1 + self._is_new)]
+        self._is_new = False
+        if len({np.float64(value).tobytes() for value in values}) > 1:
+            raise UsageError(
+                f"metric {self.selector}: gives {values[0]:g} and then {values[1]:g} for the same logits; it must depend on its arguments "
+                "alone"
+            )
+        return values[0]
+
+    def _value(self, given: list[Array]) -> float:
+        try:
+            value: object = self._class().value(*given)
+        except FedbenchError:
+            raise
+        except Exception as error:
+            why, *code = described(error)
+            raise UsageError(f"metric {self.selector}: fails on logits {given[0].shape}: {why}", *code) from error
+        found = np.asarray(value) if isinstance(value, int | float | np.ndarray | np.generic) else None
+        if found is None or found.shape or found.dtype.kind not in "fiu":
+            raise UsageError(f"metric {self.selector}: value must give a number, got {quoted(value, 80)}")
+        return float(found)
+
+
+_ELSEWHERE: dict[tuple[str, str], Measure] = {}  # by sum and class: what computes a metric in the place of this process
+
+
+@contextlib.contextmanager
+def measured_elsewhere(code: Named, measure: Measure) -> Iterator[None]:
+    """Has another process compute a metric while the block lasts."""
+    _ELSEWHERE[code.sha256, code.name] = measure
+    try:
+        yield
+    finally:
+        del _ELSEWHERE[code.sha256, code.name]
+
+
+def made(code: str, sha256: str, name: str, *, higher_is_better: bool) -> Measure:
+    """Returns the metric whose code has this sum. OriginError if the user has not named it, or it
+    has changed; UsageError if it is not the one that is stated."""
+    named = own_models.of(code, sha256, "metric")
+    if (there := _ELSEWHERE.get((sha256, named.name))) is not None:
+        return there
+    return Measured(named, name, higher_is_better=higher_is_better)

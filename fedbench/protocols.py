@@ -113,6 +113,9 @@ class Algorithm:
     clients_remember : bool
         Whether clients keep a vector from job to job, which is their row of `state.memory`. Clients
         that take part only once cannot.
+    weighs_steps : bool
+        Whether the server weighs the gradients of a job as if its rate were the same in all steps.
+        Then a scenario whose rate changes within a job is refused.
     local_lr : float
         The clients' learning rate.
     weight_decay : float
@@ -155,6 +158,7 @@ class Algorithm:
     pooled: ClassVar[bool] = False
     alone: ClassVar[bool] = False
     clients_remember: ClassVar[bool] = False
+    weighs_steps: ClassVar[bool] = False
 
     local_lr: Positive = option(0.05, "The clients' learning rate.")
     weight_decay: NonNegative = option(0.0, "Weight decay of local training.")

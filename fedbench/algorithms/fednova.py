@@ -46,6 +46,8 @@ class FedNova(FedAvg):
     )
     prox: NonNegative = option(0.0, "Strength of the pull towards the model that the client received.", "0 is none")
 
+    weighs_steps = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.optimizer != "sgd":

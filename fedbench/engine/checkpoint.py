@@ -288,3 +288,11 @@ class Checkpointer:
     def save(self, execution: Execution) -> None:
         save(self.path, self.run_id, execution, self.evaluator)
         self._last = time.monotonic()
+
+    def save_despite(self, error: BaseException, execution: Execution) -> None:
+        """Saves a checkpoint if possible. The error that ended the run stays the one that is
+        raised."""
+        try:
+            self.save(execution)
+        except OSError as problem:
+            error.add_note(f"no checkpoint could be written: {problem}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -57,6 +57,7 @@ class Execution:
             always fits.
         wave_size: bounds the jobs of a wave; None: no bound.
         workers: a wave has the same number of jobs for each of them where possible.
+        rate: the factor of the rate in jobs that start from a version.
     """
 
     def __init__(
@@ -69,18 +70,17 @@ class Execution:
         wave_bytes: int = WAVE_BYTES,
         wave_size: int | None = None,
         workers: int = 1,
+        rate: Callable[[int], float] = lambda base: 1.0,
     ) -> None:
         self.algorithm, self.backend, self.info = algorithm, backend, info
-        self.public = PublicData(backend)
-        self.tools = EngineTools(self)
-        self.wave_bytes, self.wave_size, self.workers = wave_bytes, wave_size, workers
+        self.public, self.tools = PublicData(backend), EngineTools(self)
+        self.wave_bytes, self.wave_size, self.workers, self.rate = wave_bytes, wave_size, workers, rate
         self.step_writes_memory = algorithm.dispatch(info).starts_from_later_version
         self.dtype, self.shape = x0.dtype, x0.shape
-        self.version = 0
+        self.version = self.waves = 0
         self.buffers = backend.initial_buffers()
         self.state: State = algorithm.init(x0.copy(), self.tools)
         self.messages: dict[int, tuple[Message, Vector]] = {}
-        self.waves = 0
         self.at_boundary = True  # whether the state is that of a version, and finite
         self.trained_steps = 0  # steps of the jobs consumed so far
         self.server_seconds = 0.0  # host time of server steps, and of the server's work for the jobs consumed so far
@@ -231,7 +231,7 @@ class Execution:
     def _rule(self, job: Job) -> LocalRule:
         with Stage(job, f"local rule of {self.algorithm.name}"):
             rule = self.algorithm.local(self._message(job)[0], job, self._replies.memory_of(job.client))
-            return checked_rule(rule, self.dtype, self.shape)
+            return checked_rule(rule, self.dtype, self.shape, self.rate(job.base))
 
     def _message(self, job: Job) -> tuple[Message, Vector]:
         """Returns what the job's version sent, and the model buffers that went with it."""

@@ -161,7 +161,7 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
     policy depend on shard sizes. `device` is where the run is to be trained; it need not be on this
     machine."""
     setup = Setup(spec)
-    choice = choose(setup.outline, spec.algorithm, device=device)
+    choice = choose(setup.outline, spec.algorithm, device=device, local=spec.scenario.local)
     begin = time.perf_counter()
     scheduler, start = setup.scheduler_alone(), setup.timing().start_seconds
     ledger = setup.ledger(scheduler)

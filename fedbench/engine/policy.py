@@ -34,6 +34,12 @@ def dispatch(setup: Setup) -> Dispatch:
             f"algorithm {algorithm.name} is not applicable: it needs {', '.join(missing)}, which scenario "
             f"{scenario.name} does not have{_how_to_get_public_data(setup) if 'public_data' in missing else ''}"
         )
+    local = scenario.local
+    if algorithm.weighs_steps and local.schedule is not None and (local.steps_differ or bool(getattr(algorithm, "prox", 0.0))):
+        raise UsageError(
+            f"algorithm {algorithm.name} is not applicable: it weighs the gradients of a job by one rate, and local.schedule of scenario "
+            f"{scenario.name} changes it; only by: version and prox=0 go with it"
+        )
     if isinstance(found, Stream) and found.routing is not None and algorithm.clients_remember:
         raise UsageError(f"algorithm {algorithm.name}: clients that keep a vector cannot have several tasks (routing)")
     if isinstance(found, Rounds):

@@ -120,13 +120,15 @@ class Run:
     @functools.cached_property
     def choice(self) -> Choice:
         """The trainer and device that compute the run, and the reason."""
-        return choose(Outline.of(self.setup.task), self.spec.algorithm, self.options.trainer, self.options.device)
+        outline, local = Outline.of(self.setup.task), self.spec.scenario.local
+        return choose(outline, self.spec.algorithm, self.options.trainer, self.options.device, local=local)
 
     @functools.cached_property
     def backend(self) -> ScoringBackend:
         """The chosen trainer. `record` closes it."""
         setup, spec = self.setup, self.spec
-        workload = Workload(setup.task, setup.shards, spec.scenario.local.batch_size, spec.seed, setup.data.public)
+        local = spec.scenario.local
+        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, setup.data.public, local)
         return make_trainer(self.choice, workload, workers=self.options.workers, isa=self.options.isa)
 
     @functools.cached_property
@@ -158,6 +160,7 @@ class Run:
             wave_bytes=options.wave_bytes,
             wave_size=options.wave_size,
             workers=options.workers,
+            rate=self.spec.scenario.local.factor_of_version,
         )
         sampling = _repeating_sampling(self.setup.dispatch)
         if execution.memory is not None and sampling:
@@ -183,7 +186,7 @@ class Run:
             return Outcome(state="diverged", ended_by="diverged", message=str(reason), version=reason.version)
         except BaseException as error:
             if checkpointer is not None and execution.at_boundary:
-                _save_despite(error, checkpointer, execution)
+                checkpointer.save_despite(error, execution)
             raise
         if scheduler.outcome == "stalled":
             return Outcome(state="stalled", ended_by=scheduler.ended_by, message=scheduler.stalled_message)
@@ -274,14 +277,6 @@ class Run:
         if any(self.setup.server.work):
             curves[SERVER_CURVE] = self.setup.server.passes_on_grid(ledger, self.setup.timing().start_seconds, points)
         return curves
-
-
-def _save_despite(error: BaseException, checkpointer: Checkpointer, execution: Execution) -> None:
-    """Saves a checkpoint if possible. The error that ended the run stays the one that is raised."""
-    try:
-        checkpointer.save(execution)
-    except OSError as problem:
-        error.add_note(f"no checkpoint could be written: {problem}")
 
 
 def _repeating_sampling(dispatch: Dispatch) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, SerializerFunctionWrapHandler, Tag, model_serializer
 
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
+from fedbench.scenarios.schedule_parts import AnySchedule
 
 
 class NormalSteps(Part):
@@ -90,21 +91,63 @@ Steps = Annotated[
 ]
 
 
+LATER = ("schedule", "clip_norm", "label_smoothing")
+"""Keys of the local work that are written only where they are set."""
+
+
 class LocalPart(Part):
     """The local work of a job: `steps` mini-batches, or as many as `epochs` passes over the
     client's data take.
 
     Steps are a number, a list with one number per client, or a group whose `kind` says how they
     differ; without a kind it is normal.
+
+    `schedule` has the factors of the rate. `clip_norm` bounds the Euclidean norm of the gradient of
+    every mini-batch: a longer one is scaled to it, before weight decay and all other terms.
+    `label_smoothing` is the weight of the uniform distribution over classes in the targets of the
+    clients' loss; evaluated losses are without it.
     """
 
     steps: Steps | None = None
     epochs: PositiveInt | None = None
     batch_size: PositiveInt = 10
+    schedule: AnySchedule | None = None
+    clip_norm: PositiveFloat | None = None
+    label_smoothing: Annotated[Float, Field(ge=0, lt=1)] = 0.0
 
     def _check(self) -> None:
         if (self.steps is None) == (self.epochs is None):
             raise ValueError(f"exactly one of steps and epochs is needed, got {'neither' if self.steps is None else 'both'}")
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Returns the keys without the later ones that have their default, so that older records
+        and hashes stay as they are."""
+        content: dict[str, object] = handler(self)
+        return {key: value for key, value in content.items() if value or key not in LATER}
+
+    def factor_of_version(self, version: int) -> float:
+        """Returns the factor of the rate in jobs that start from this version."""
+        return self.schedule.factor(version) if self.schedule is not None and self.schedule.by == "version" else 1.0
+
+    def factor_of_step(self, step: int) -> float:
+        """Returns the factor of the rate in this local step, from 0."""
+        return self.schedule.factor(step) if self.steps_differ and self.schedule is not None else 1.0
+
+    @property
+    def steps_differ(self) -> bool:
+        """Returns whether the rate changes from step to step within a job."""
+        return self.schedule is not None and self.schedule.by == "local_step"
+
+    @property
+    def torch_only(self) -> list[str]:
+        """Returns the keys, with their values, that the native trainer does not take."""
+        found = {
+            "schedule.by": "local_step" if self.steps_differ else None,
+            "clip_norm": self.clip_norm,
+            "label_smoothing": self.label_smoothing or None,
+        }
+        return [f"local.{key}={value}" for key, value in found.items() if value is not None]
 
     def of_one(self, clients: int) -> LocalPart:
         """Returns the local work of one client that replaces so many. If the clients have different

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from fedbench.errors import ClientError, FedbenchError, UsageError
 from fedbench.foreign import described
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.protocols import Logits, Pullback, RowIndices
+from fedbench.scenarios.local_parts import LocalPart
 from fedbench.tasks.task import Task
 from fedbench.types import Array, Job, LocalRule, Vector, Want, Work
 
@@ -66,6 +67,8 @@ class Workload:
         batch_size: examples of a local step.
         seed: keys the order of examples, dropout masks, and how images are changed.
         public: features (P, ..) of the server's unlabelled examples, if there are any.
+        local: the scenario's local work: clipping, label smoothing and the rates of steps; None is
+            plain.
     """
 
     task: Task
@@ -73,6 +76,7 @@ class Workload:
     batch_size: int
     seed: int
     public: Array | None = None
+    local: LocalPart | None = None
 
     @property
     def public_shape(self) -> tuple[int, int]:
@@ -188,9 +192,9 @@ _WANTS = frozenset(typing.get_args(Want))
 _NUMBERS = (float, int, np.floating, np.integer)
 
 
-def checked_rule(rule: object, dtype: np.dtype, shape: tuple[int, ...]) -> LocalRule:
-    """Returns the rule if it fits a model of this dtype and shape (d,). Raises TypeError or
-    ValueError, naming the field, if it does not."""
+def checked_rule(rule: object, dtype: np.dtype, shape: tuple[int, ...], factor: float = 1.0) -> LocalRule:
+    """Returns the rule, its rate times `factor`, if it fits a model of this dtype and shape (d,).
+    Raises TypeError or ValueError, naming the field, if it does not."""
     if not isinstance(rule, LocalRule):
         raise TypeError(f"must be a LocalRule, got {type(rule).__name__}")
     for name in ("start", "correction", "anchor"):
@@ -210,7 +214,7 @@ def checked_rule(rule: object, dtype: np.dtype, shape: tuple[int, ...]) -> Local
     wants: object = rule.wants
     if not isinstance(wants, tuple) or not _WANTS.issuperset(wants):
         raise ValueError(f"wants must be a tuple of {', '.join(map(repr, typing.get_args(Want)))}, got {wants!r}")
-    return rule
+    return rule if factor == 1.0 else replace(rule, lr=rule.lr * factor)
 
 
 def finished(

@@ -22,6 +22,7 @@ from fedbench.engine.trainers.torch.replica import Replica, Student
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.protocols import Logits, Pullback, RowIndices
+from fedbench.scenarios.local_parts import LocalPart
 from fedbench.shards import Shards
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
@@ -49,6 +50,7 @@ class TorchTask:
         torch.set_num_threads(1)
         task, seed = workload.task, workload.seed
         self.workload, self.task, self.seed, self.dim = workload, task, seed, task.model.dim
+        self.local = workload.local or LocalPart(steps=1)
         self.shards, self.dtype, self.device = Shards.of(workload.shards), np.dtype(dtype), torch.device(device).type
         self.at = torch.device(device)
         self.real = torch.from_numpy(np.empty(0, dtype)).dtype
@@ -67,7 +69,7 @@ class TorchTask:
         self._pool = ThreadPoolExecutor(workers, "fedbench-worker", initializer=torch.set_num_threads, initargs=(1,))
 
     def _replica(self) -> Replica:
-        return Replica(self.task, self.real, self.at)
+        return Replica(self.task, self.real, self.at, self.local.label_smoothing)
 
     @contextmanager
     def _borrowed(self) -> Iterator[Replica]:

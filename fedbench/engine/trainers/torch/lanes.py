@@ -21,8 +21,8 @@ class Lanes:
     """Holds `count` models, called lanes, with parameters `flat` (count, d) and buffers (count, m),
     which are written in place."""
 
-    def __init__(self, model: Model, count: int, dtype: torch.dtype, device: torch.device) -> None:
-        self.count = count
+    def __init__(self, model: Model, count: int, dtype: torch.dtype, device: torch.device, label_smoothing: float = 0.0) -> None:
+        self.count, self.label_smoothing = count, label_smoothing
         self.module = build(model, dtype).to("meta").train()  # its tensors are never used
         for part in self.module.modules():
             if isinstance(part, Symbols):
@@ -50,7 +50,7 @@ class Lanes:
             draw: gives the dropout masks (lanes, b, ..) of a forward, in the order of use.
         """
         logits, averages = vmap(self._forward)(self.parameters, self.named_buffers, features, weights, draw())
-        losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+        losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none", label_smoothing=self.label_smoothing)
         # No lane's loss depends on another's parameters: the gradient of the sum is the stack of
         # the gradients.
         gradients = torch.autograd.grad((losses * weights.flatten()).sum(), list(self.parameters.values()))

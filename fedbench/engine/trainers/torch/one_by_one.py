@@ -36,13 +36,14 @@ class TorchTrainer(TorchTask):
         replica.module.set_masks(RandomStream(self.seed, Purpose.dropout, job.client, job.k))
         replica.module.train()
         by_products: dict[str, Array] = {}
-        if is_plain(rule):
+        local = self.local
+        if is_plain(rule) and local.clip_norm is None and not local.steps_differ:
             for features, labels in self._batches(job):
                 replica.descend(features, labels, rule.lr, rule.weight_decay)
         else:
-            y, direction = replica.flat, Direction(rule)
-            for batch in self._batches(job):
+            y, direction = replica.flat, Direction(rule, clip_norm=local.clip_norm)
+            for step, batch in enumerate(self._batches(job)):
                 h = direction.gradient(replica, *batch)
-                y.add_(direction(h, y), alpha=-rule.lr)
+                y.add_(direction(h, y), alpha=-rule.lr * local.factor_of_step(step))
             by_products = direction.by_products(job.steps)
         return self._work(replica, assignment, host(replica.flat), host(replica.buffers), by_products)

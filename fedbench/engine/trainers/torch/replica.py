@@ -26,7 +26,8 @@ class Replica:
     """A worker's own module. Its parameters and gradients are views of two flat tensors (d,), its
     buffers of a third (m,)."""
 
-    def __init__(self, task: Task, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, task: Task, dtype: torch.dtype, device: torch.device, label_smoothing: float = 0.0) -> None:
+        self.label_smoothing = label_smoothing
         self.module = _module(task.model, dtype).to(device)
         self.flat = torch.zeros(task.model.dim, dtype=dtype, device=device)
         self.gradient = flatten_parameters(self.module, self.flat)
@@ -41,7 +42,8 @@ class Replica:
     def gradients(self, features: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Returns the gradient of the mean cross-entropy over a batch at the loaded parameters, one
         tensor for each of them."""
-        return torch.autograd.grad(F.cross_entropy(self.module(features), labels), self.parameters)
+        loss = F.cross_entropy(self.module(features), labels, label_smoothing=self.label_smoothing)
+        return torch.autograd.grad(loss, self.parameters)
 
     def backward(self, features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Returns the same gradient as a vector (d,), valid until the next call."""

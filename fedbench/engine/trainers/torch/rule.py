@@ -45,10 +45,11 @@ class Direction:
     If the vectors of the rule are stacked (lanes, d), each lane a job, so are the directions.
     """
 
-    def __init__(self, rule: LocalRule, device: torch.device | None = None) -> None:
+    def __init__(self, rule: LocalRule, device: torch.device | None = None, clip_norm: float | None = None) -> None:
+        """`clip_norm` bounds the norm of every mini-batch's gradient."""
         if rule.optimizer == "adamw" and rule.momentum:
             raise UsageError(f"momentum: adamw has its own, expected 0, got {rule.momentum}")
-        self.rule = rule
+        self.rule, self.clip_norm = rule, clip_norm
         self.start = None if not rule.prox else torch.tensor(rule.start, device=device)
         self.correction = None if rule.correction is None else torch.tensor(rule.correction, device=device)
         self.anchor = None if rule.anchor is None else torch.tensor(rule.anchor, device=device)
@@ -61,11 +62,11 @@ class Direction:
     def gradient(self, model: Differentiable[*Batch], *batch: *Batch) -> torch.Tensor:
         """Returns h = g(y) - g(anchor) + weight_decay * y on one mini-batch, valid until the next
         call. The buffers are those that the forward at y leaves."""
-        rule, y, h = self.rule, model.flat, model.backward(*batch)
+        rule, y, h = self.rule, model.flat, self._clipped(model.backward(*batch))
         if self.anchor is not None:
             at_y, here, buffers = h.clone(), y.clone(), model.buffers.clone()
             y.copy_(self.anchor)
-            h = at_y - model.backward(*batch)
+            h = at_y - self._clipped(model.backward(*batch))
             y.copy_(here)
             model.buffers.copy_(buffers)
         if rule.weight_decay and rule.optimizer == "sgd":
@@ -75,6 +76,12 @@ class Direction:
         if "mean_gradient" in rule.wants:
             self.total = h.clone() if self.total is None else self.total.add_(h)
         return h
+
+    def _clipped(self, gradient: torch.Tensor) -> torch.Tensor:
+        if self.clip_norm is None:
+            return gradient
+        norm = torch.linalg.vector_norm(gradient, dim=-1, keepdim=True)
+        return torch.where(norm > self.clip_norm, gradient * (self.clip_norm / norm), gradient)
 
     def __call__(self, h: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         rule = self.rule

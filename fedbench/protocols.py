@@ -73,6 +73,8 @@ __all__ = [
     "option",
 ]
 
+LONGEST_TITLE = 100
+
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
@@ -97,6 +99,9 @@ class Algorithm:
     full_name : str
         The name as papers write it, such as `FedBuff` for `fedbuff`. A class without one of its own
         is shown by its `name`.
+    title : str
+        How tables call an algorithm of your own, at most 100 letters. Records keep it, so a table
+        has it without the code.
     source : tuple of Cited, or str
         The source of the equations: papers of the bibliography, `cited(nguyen2022="Alg. 1")`, or
         plain text.
@@ -152,6 +157,7 @@ class Algorithm:
 
     name: ClassVar[str] = ""
     full_name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
     source: ClassVar[str | tuple[Cited, ...]] = ""
     requires: ClassVar[frozenset[str]] = frozenset()
     sends: ClassVar[Literal["delta", "first_gradient", "mean_gradient"]] = "delta"
@@ -170,6 +176,11 @@ class Algorithm:
         for field in dataclasses.fields(self):
             value = checked(self.name or type(self).__name__, field.name, getattr(self, field.name), annotations[field.name])
             object.__setattr__(self, field.name, value)
+        title: object = self.title
+        if not (isinstance(title, str) and title.isprintable() and title == title.strip() and len(title) <= LONGEST_TITLE):
+            raise UsageError(
+                f"{self.name}: the class attribute `title` must be at most {LONGEST_TITLE} printable letters, got {title!r:.120}"
+            )
         for name in ("momentum", "client_momentum"):
             if self.optimizer == "adamw" and (got := getattr(self, name, 0)):
                 raise UsageError(f"{self.name}: {name} must be 0 with adamw, which has its own, got {got:g}")

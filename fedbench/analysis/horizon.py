@@ -31,6 +31,8 @@ from fedbench.analysis.curves import value_at
 from fedbench.analysis.metrics import values
 from fedbench.results.record import Record
 
+ACCURACY = "test_accuracy"
+
 
 @dataclass(frozen=True)
 class Horizon:
@@ -58,22 +60,22 @@ def horizon(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Horizon:
 def accuracy_at(run: Record, where: Horizon) -> float | None:
     """Returns the accuracy that counts for one seed, None without a horizon or for a run that ends
     before it."""
-    return None if where.at is None else value_at(run, "test_accuracy", where.axis, where.at)
+    return None if where.at is None else value_at(run, ACCURACY, where.axis, where.at)
 
 
-def why_not_compared(runs: Sequence[Record], axis: Axis) -> str:
+def why_not_compared(runs: Sequence[Record], axis: Axis, metric: str = ACCURACY) -> str:
     """Returns why the rule leaves a row out, such as `1 of 3 seeds diverged`; nothing if it does
-    not."""
-    reasons = Counter(reason for run in runs if (reason := _why_not(run, axis)))
+    not. Another metric stands where the rule says accuracy."""
+    reasons = Counter(reason for run in runs if (reason := _why_not(run, axis, metric)))
     return ", ".join(f"{count} of {len(runs)} seeds {reason}" for reason, count in sorted(reasons.items()))
 
 
-def _why_not(run: Record, axis: Axis) -> str:
+def _why_not(run: Record, axis: Axis, metric: str) -> str:
     if run.state != "finished":
         return run.state
     if run.spec.scenario.budget.stop_at_target:
         return "told to stop at a target"
-    accuracies = values(run, "test_accuracy")
-    if not len(accuracies) or not all(map(math.isfinite, accuracies)):
-        return "without an accuracy"
+    measured = values(run, metric)
+    if not len(measured) or not all(map(math.isfinite, measured)):
+        return "without an accuracy" if metric == ACCURACY else f"without {metric}"
     return "" if along(run, axis)[-1] > 0 else f"without {axis.words}"

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fedbench.analysis.at_horizon import at_horizon
 from fedbench.analysis.axes import AXES, SECONDS, Axis, find
 from fedbench.analysis.board import BOARD_AXES, Board, board
 from fedbench.analysis.differences import differences, shortened
-from fedbench.analysis.groups import Group, group_of_run, odd_ones
-from fedbench.analysis.horizon import Horizon, accuracy_at, horizon, why_not_compared
+from fedbench.analysis.groups import odd_ones
+from fedbench.analysis.horizon import ACCURACY, Horizon
 from fedbench.analysis.rows import AT_HORIZON, Row, row
-from fedbench.analysis.standings import UNKNOWN, Comparison, standings
-from fedbench.analysis.statistics import estimate
 from fedbench.errors import RecordError
 
 if TYPE_CHECKING:
@@ -122,24 +121,16 @@ def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
 def _compare(rows: Sequence[Row], axis: Axis) -> tuple[tuple[Row, ...], Horizon]:
     """Returns the rows with their comparisons, and the horizon. Accuracies are compared at the
     horizon, among the rows that share a system."""
-    rows = [replace(one, left_out="" if one.is_reference else why_not_compared(one.runs, axis)) for one in rows]
-    rivals = [one for one in rows if not one.is_reference]
-    compared = [one for one in rivals if not one.left_out]
-    where = horizon({one.selector: one.runs for one in compared}, axis)
-    read = {one.selector: {run.seed: accuracy_at(run, where) for run in one.runs} for one in rows}
-    known: dict[Group, dict[str, dict[int, float]]] = {}
-    for one in compared:
-        values = {seed: value for seed, value in read[one.selector].items() if value is not None}
-        known.setdefault(group_of_run(one.runs[0]), {})[one.selector] = values
-    accuracy = {row: found for of_group in known.values() for row, found in standings(of_group, higher_is_better=True).items()}
+    found = at_horizon({one.selector: one.runs for one in rows}, ACCURACY, axis)
     return tuple(
         replace(
             one,
-            measures={AT_HORIZON: estimate(read[one.selector].values()), **one.measures},
-            accuracy=accuracy.get(one.selector, Comparison("reference") if one.is_reference else UNKNOWN),
+            left_out=found.left_out.get(one.selector, ""),
+            measures={AT_HORIZON: found.estimates[one.selector], **one.measures},
+            accuracy=found.comparisons[one.selector],
         )
         for one in rows
-    ), where
+    ), found.where
 
 
 def _lacks(runs: Sequence[Record]) -> str:

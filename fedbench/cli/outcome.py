@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from fedbench.launch.records import Records
 COSTS = {"seconds": "time", "updates": "updates", "gradient_evaluations": "gradients", "bytes": "traffic"}
 """What a run spends, by axis, and the columns that show it."""
 STORE = Path("runs")
+MOST = 12
+"""So many lines has a table at most."""
 HELD = (
     "held: the seeds that stayed at or above the target for 20 % of the time",
     "costs until then: medians over seeds, or > a bound if too few seeds held it",
@@ -31,17 +34,40 @@ def print_outcome(records: Records, store: Path) -> None:
     found = summarize(records)
     order = [*dict.fromkeys(record.selector for record in records)]
     has_targets = any(one.scenario.targets for one in found)
+    where = [] if store == STORE else ["--store", str(store)]
+    cut = False
     for one in found:
-        rows = sorted(one.rows, key=lambda row: order.index(row.selector))
-        lines = [line for row in rows for line in _lines(row, one.scenario.targets)]
+        rows, targets = _fitting(sorted(one.rows, key=lambda row: order.index(row.selector)), one.scenario.targets)
+        cut |= len(rows) * len(targets or [0]) < len(one.rows) * len(one.scenario.targets or [0])
+        lines = [line for row in rows for line in _lines(row, targets)]
         columns = [*dict.fromkeys(name for line in lines for name in line)]
         print_table(one.full_name, columns, [[line.get(name, "") for name in columns] for line in lines])
+    if cut:
+        kind = [] if has_targets else ["--metric", "test_accuracy"]
+        show(f"cut to {MOST} lines: the last target, who holds it first; all: {shlex.join(['fedbench', 'table', *kind, *where])}")
     for note in [*(HELD if has_targets else ()), ALWAYS]:
         show(note)
     show(f"{written.counted(len(records), 'record')} in {store}")
-    where = [] if store == STORE else ["--store", str(store)]
     pair = [["compare", *order[:2]]] if has_targets and len(order) > 1 else []
     show_next(*(shlex.join(["fedbench", *words, *where]) for words in [["leaderboard", "build"], *pair]))
+
+
+def _fitting(rows: Sequence[Row], targets: Sequence[Goal]) -> tuple[Sequence[Row], Sequence[Goal]]:
+    """Returns what fits into MOST lines: all rows and targets, or all rows with the last target, or
+    those rows that hold it with the most seeds and soonest. Without targets the most accurate
+    ones are taken."""
+    if len(rows) * len(targets or [0]) <= MOST:
+        return rows, targets
+    if len(rows) <= MOST:
+        return rows, targets[-1:]
+
+    def key(row: Row) -> tuple[float, float]:
+        if not targets:
+            return -(row.measures["test_accuracy"].mean or 0.0), 0.0
+        last = row.to_target[-1]
+        return -last.hits / last.total, math.inf if last.median is None else last.median
+
+    return sorted(rows, key=key)[:MOST], targets[-1:]
 
 
 def _lines(row: Row, targets: Sequence[Goal]) -> Iterator[dict[str, str]]:

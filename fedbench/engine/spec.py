@@ -76,6 +76,7 @@ class RunSpec:
                 origin=Origin.model_validate(origin) if origin else None,
                 requires=tuple(sorted(algorithm.requires)),
                 reference=algorithm.reference,
+                title=algorithm.title,
             ),
             selector=self.selector,
             overrides=None if (settings := overrides_of(self.scenario)) is None else tuple(settings),

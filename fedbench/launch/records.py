@@ -107,7 +107,8 @@ class Records(Sequence[Record]):
 
         Its columns are scenario, algorithm, seed, state, the final metrics, times to the targets
         (`seconds_to_0.8`, virtual seconds, None for a miss), the ledger (bytes, busy seconds,
-        staleness, ..), and the run's id.
+        staleness, ..), the run's id, and all options of the algorithms (`option_local_lr`), None
+        where an algorithm has no such option.
 
         Returns
         -------
@@ -131,7 +132,8 @@ class Records(Sequence[Record]):
         extras.require("frame", "records.frame()")
         import pandas as pd
 
-        return pd.DataFrame([_row(record) for record in self])
+        options = {f"option_{name}": None for record in self for name in record.spec.algorithm.options}
+        return pd.DataFrame([{**_row(record), **options, **_options(record)} for record in self])
 
     def curves(self) -> pd.DataFrame:
         """Returns the curves as a table with a row for each record and evaluation.
@@ -263,6 +265,10 @@ def _shown(value: object) -> str:
 
 def _names(record: Record) -> dict[str, Any]:
     return {"scenario": record.scenario, "algorithm": record.selector, "seed": record.seed}
+
+
+def _options(record: Record) -> dict[str, Any]:
+    return {f"option_{name}": value for name, value in record.spec.algorithm.options.items()}
 
 
 def _standing(row: Row, summary: ScenarioSummary) -> dict[str, Any]:

@@ -71,6 +71,7 @@ class Used(Section):
     origin: Origin | None = None
     requires: Annotated[tuple[Word, ...], Field(max_length=100, strict=False)] = ()
     reference: bool = False
+    title: Annotated[str, Field(max_length=100)] = ""
 
     @property
     def where(self) -> dict[str, str]:

@@ -55,6 +55,13 @@ class Compared:
         """Returns the labels of all rows."""
         return {label for rows in self.rows.values() for label in rows}
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """Returns the titles that algorithms of one's own give themselves, by label, with the
+        options that the label has."""
+        used = {label: runs[0].spec.algorithm for rows in self.rows.values() for label, runs in rows.items()}
+        return {label: f"{one.title} {label.removeprefix(one.name)}".strip() for label, one in used.items() if one.title}
+
     def label(self, row: str) -> str:
         """Returns the label of a row that is named as on the command line: with hyphens or
         underscores, with options that have their defaults, or by the file of its algorithm. Raises

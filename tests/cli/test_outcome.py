@@ -66,3 +66,36 @@ def test_without_targets_it_is_what_whole_runs_spent(capsys: pytest.CaptureFixtu
     assert lines[1] == ["algorithm", "updates", "gradients", "traffic", "final accuracy"]
     assert lines[2] == ["fedavg", "40", "400", "3 kB", "0.850"]
     assert "held" not in "".join(below)
+
+
+def test_a_long_table_is_cut_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """First to the last target, then to the rows that hold it first."""
+    targets = [{"metric": "test_accuracy", "value": value} for value in (0.3, 0.8)]
+    late, never = (0.1, 0.4, 0.85, 0.85, 0.85), (0.1, 0.4, 0.4, 0.4, 0.4)
+    several = [one for n in range(7) for one in runs(f"fedavg[cohort_size={n + 2}]", HELD if n == 6 else late)]
+    for one in several:
+        alter(one, "spec.scenario.targets", targets)
+    lines, below = ended(capsys, Records(several))
+    assert [line[1] for line in lines[2:]] == ["0.8"] * 7
+    assert lines[2][0] == "fedavg[cohort_size=2]", "in the order in which they were asked for"
+    assert "cut to 12 lines: the last target, who holds it first; all: fedbench table" in below
+    more = [one for n in range(20) for one in runs(f"fedbuff[buffer_size={n + 2}]", never, HELD if n == 19 else never)]
+    for one in more:
+        alter(one, "spec.scenario.targets", targets)
+    lines, _ = ended(capsys, Records([*more, *several]), "elsewhere")
+    assert len(lines) == 2 + 12
+    assert [line[0] for line in lines[2:4]] == ["fedavg[cohort_size=8]", "fedavg[cohort_size=2]"], "who holds it first"
+    assert lines[9][:3] == ["fedbuff[buffer_size=21]", "0.8", "1/2"]
+    few, below = ended(capsys, Records(several[:6]))
+    assert len(few) == 2 + 12
+    assert not any(line.startswith("cut to") for line in below)
+
+
+def test_without_targets_the_most_accurate_ones_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    several = [one for n in range(13) for one in runs(f"fedavg[cohort_size={n + 2}]", (0.1, 0.2, 0.2, 0.2, 0.3 + n / 100))]
+    for one in several:
+        alter(one, "spec.scenario.targets", [])
+    lines, below = ended(capsys, Records(several))
+    assert len(lines) == 2 + 12
+    assert lines[2][0] == "fedavg[cohort_size=14]"
+    assert any(line.endswith("all: fedbench table --metric test_accuracy") for line in below)

@@ -116,6 +116,35 @@ def test_nothing_is_proposed_above_an_error(tmp_path: Path) -> None:
     assert "slips seed 0, slips seed 1: " in failed.stderr.replace("[cohort_size=2]", "")
 
 
+def test_a_title_is_in_the_record_and_in_tables(tmp_path: Path, folder: Path) -> None:
+    """Without the code, which a table does not run; the one of another process says the same."""
+    code = (folder / "my_rule.py").read_text()
+    (tmp_path / "titled.py").write_text(code.replace('    source = "', '    title = "Damped & _buffered_"\n    source = "', 1))
+    own = ("-a", "./titled.py:MyRule", "-a", "./titled.py:MyRule[damping=0.5]")
+    run = fedbench("run", "digits-demo", *own, "-a", "fedbuff", *SMALL, "--json", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    first, second, third = map(json.loads, run.stdout.splitlines())
+    assert first["spec"]["algorithm"]["title"] == "Damped & _buffered_"
+    assert "title" not in third["spec"]["algorithm"]
+    assert second["spec"]["selector"] == "my_rule[damping=0.5]", "titles name no run"
+    verified = fedbench("verify", first["record"], "-a", "titled.py:MyRule", cwd=tmp_path)
+    assert verified.returncode == 0, verified.stderr + verified.stdout
+    (tmp_path / "titled.py").unlink()
+    table = fedbench("table", "--metric", "test_accuracy", cwd=tmp_path).stdout
+    assert r"| Damped \& \_buffered\_ |" in table
+    assert r"| Damped \& \_buffered\_ \[damping=0.5\] |" in table
+    assert "| fedbuff |" in table
+    (tmp_path / "names.yaml").write_text("my_rule: Mine")
+    assert "| Mine |" in fedbench("table", "--metric", "test_accuracy", "--names", "names.yaml", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("title", ["3", "' '", r"'a\nb'", "'a' * 101", "None", "' a'"])
+def test_what_is_no_title(tmp_path: Path, title: str) -> None:
+    (tmp_path / "f.py").write_text(f"import fedbench\nclass Mine(fedbench.Algorithm):\n    name = 'mine'\n    title = {title}\n")
+    with pytest.raises(UsageError, match="mine: the class attribute `title` must be at most 100 printable letters, got"):
+        registry.algorithm(f"{tmp_path}/f.py:Mine")
+
+
 def test_two_contents_are_two_runs(tmp_path: Path, folder: Path) -> None:
     specs = []
     for name, more in (("a.py", ""), ("b.py", ""), ("c.py", "\nlater = 1\n")):

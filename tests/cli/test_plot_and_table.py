@@ -123,6 +123,67 @@ def test_tables(store: Path, tmp_path: Path) -> None:
     assert r"\toprule" in said(*place, "--format", "latex")
 
 
+def test_a_table_of_a_metric(store: Path, tmp_path: Path) -> None:
+    place = ("table", "-r", store, "--metric", "test_accuracy")
+    page = said(*place)
+    assert f"fedbench table --records {store} --metric test_accuracy --format markdown" in page
+    assert page.index("| fedavg | ") < page.index("| fedbuff | ")
+    assert "at 20 s of virtual time, the farthest place that all compared runs reach" in page
+    early = said(*place, "--at", "7", "--format", "csv", "-a", "mifa")
+    (row,) = csv.DictReader(early.splitlines()[2:])
+    assert (row["algorithm"], row["at"], round(float(row["mean"]), 6)) == ("mifa", "7.0", 0.2)
+    assert r"\toprule" in said(*place, "--axis", "bytes", "--format", "latex")
+    said(*place, "-o", tmp_path / "a.md")
+    assert "| mifa |" in (tmp_path / "a.md").read_text()
+
+
+def test_scenarios_without_targets_have_a_table_of_a_metric(tmp_path: Path) -> None:
+    changes = ("targets=[]", "budget.seconds=3", "task.model=softmax")
+    said(
+        "run", "digits-demo", "-a", "fedavg", "--store", tmp_path / "runs", *(word for one in changes for word in ("--set", one))
+    )
+    assert "no board; --metric test_accuracy makes a table of accuracies" in refused("table", "-r", tmp_path / "runs")
+    assert "| fedavg | " in said("table", "-r", tmp_path / "runs", "--metric", "test_accuracy")
+
+
+def test_names_of_rows(store: Path, tmp_path: Path) -> None:
+    """A selector may be as on the command line; one that is no row here is said."""
+    names = tmp_path / "names.yaml"
+    names.write_text("fedavg[cohort_size=10]: FedAvg\nfedbuff: Buffered\nfednova: FedNova\n")
+    result = CliRunner().invoke(app, ["table", "-r", str(store), "--names", str(names)], catch_exceptions=False)
+    assert "| FedAvg |" in result.stdout
+    assert "| Buffered | 5.0 |" in result.stdout
+    assert f"names {names}: no such row here: fednova" in result.stderr
+    metric = said("table", "-r", store, "--names", names, "--metric", "test_accuracy", "--format", "csv")
+    assert {row["algorithm"] for row in csv.DictReader(metric.splitlines()[2:])} == {"FedAvg", "Buffered", "mifa"}
+    assert "Buffered" in said("table", "-r", store, "--names", names, "--format", "csv", "-a", "fedbuff")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("fedavg: 3", "fedavg: expected a name of at most 100 printable letters, got 3"),
+        ("fedavg:", "fedavg: expected a name of at most 100 printable letters, got None"),
+        ("fedavg: ' '", "fedavg: expected a name of at most 100 printable letters, got ' '"),
+        ('fedavg: "a\\nb"', "fedavg: expected a name of at most 100 printable letters, got 'a\\nb'"),
+        (f"fedavg: {'a' * 101}", "fedavg: expected a name of at most 100 printable letters, got 'aaa"),
+        ("fedavg: mifa", "table: fedavg and mifa have the same name 'mifa'; give them others with --names"),
+        ("{fedavg: A, fedbuff: A}", "table: fedavg and fedbuff have the same name 'A'"),
+        ("{fedavg: A, 'fedavg[cohort_size=10]': B}", "row fedavg has two names, 'A' and 'B'"),
+        ("[fedavg]", "expected a mapping of keys, got list"),
+        ("a: [", "not valid YAML"),
+        (None, "cannot be read: No such file or directory"),
+    ],
+)
+def test_what_is_no_name(content: str | None, words: str, store: Path, tmp_path: Path) -> None:
+    file = tmp_path / "names.yaml"
+    if content is not None:
+        file.write_text(content)
+    found = refused("table", "-r", store, "--names", file)
+    assert words in found
+    assert "\n" not in found
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -142,6 +203,12 @@ def test_tables(store: Path, tmp_path: Path) -> None:
         (["table", "--suite", "smoke", "--options", "published"], "these rows are called default now; write --options default"),
         (["plot", "heat", "--suite", "smoke", "-o", "a.pdf"], "none is a run of suite smoke"),
         (["table", "--format", "html"], "--format must be one of latex, markdown, csv, got 'html'"),
+        (["table", "--metric", "accuracy"], "unknown metric 'accuracy'; did you mean 'test_accuracy'"),
+        (["table", "--metric", "test_accuracy", "--axis", "byte"], "unknown axis 'byte'; did you mean 'bytes'?"),
+        (["table", "--metric", "test_accuracy", "--at", "21"], "expected a place > 0 and at most 20, where fedavg, seed 0 ends, got 21"),
+        (["table", "--metric", "test_accuracy", "--at", "0"], "expected a place > 0 and at most 20, where fedavg, seed 0 ends, got 0"),
+        (["table", "--at", "3"], "--at says where a metric is read; say which with --metric"),
+        (["table", "--axis", "bytes"], "--axis says where a metric is read; say which with --metric"),
         (["table", "-a", "fedbuf"], "it has no row 'fedbuf'; did you mean 'fedbuff'?"),
     ],
 )  # fmt: skip

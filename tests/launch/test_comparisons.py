@@ -80,3 +80,18 @@ def test_frame_has_the_mean_of_the_last_ten_evaluations_and_the_cause_of_the_end
     assert frame.test_accuracy_last_10[0] == 0.5
     assert np.isnan(frame.test_accuracy_last_10[1])
     assert list(frame.ended_by) == ["time", "updates"]
+
+
+def test_frame_has_the_options_of_all_algorithms(record):
+    """None where an algorithm has no such option, or where a record has none."""
+    runs = [record(), record("fedbuff", seed=1)]
+    alter(runs[0], "spec.algorithm.options", {"local_lr": 0.1, "sizes": [1, 2], "cohort_size": None})
+    alter(runs[1], "spec.algorithm.options", {"local_lr": 0.2, "buffer_size": 5})
+    frame = Records(runs).frame()
+    assert list(frame.option_local_lr) == [0.1, 0.2]
+    assert list(frame.option_sizes) == [[1, 2], None]
+    assert np.isnan(frame.option_buffer_size[0])
+    assert frame.option_buffer_size[1] == 5
+    assert [name for name in frame if name.startswith("option_")] == [
+        "option_local_lr", "option_sizes", "option_cohort_size", "option_buffer_size",
+    ]  # fmt: skip

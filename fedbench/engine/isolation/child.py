@@ -132,6 +132,7 @@ class Served(Asking):
         return {
             "class": self._class.__name__,
             "name": self._class.name,
+            "title": self._class.title,
             "requires": sorted(self._class.requires),
             "sends": self._class.sends,
             "pooled": self._class.pooled,

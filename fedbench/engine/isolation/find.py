@@ -17,11 +17,13 @@ from fedbench.engine.isolation.metric import There as Metric
 from fedbench.engine.isolation.process import ConfinedError, Process
 from fedbench.errors import OriginError, PluginError, UsageError
 from fedbench.own_models import Named
-from fedbench.protocols import Algorithm
+from fedbench.protocols import LONGEST_TITLE, Algorithm
 from fedbench.registry import ALGORITHMS
 from fedbench.tasks.own_model import made_elsewhere
 
-NOTHING = dict.fromkeys(("name", "class", "hooks", "requires", "sends", "pooled", "alone", "clients_remember", "defaults"))
+NOTHING = dict.fromkeys(
+    ("name", "title", "class", "hooks", "requires", "sends", "pooled", "alone", "clients_remember", "defaults")
+)
 NEEDED = {name for name in vars(Isolated) if name.startswith("_")} | {
     *("make", "options", "rule_terms", "rule", "dispatch", "init", "broadcast", "step")
 }
@@ -162,6 +164,7 @@ def _class(process: Process, name: str, declared: dict[str, Any], origin: Mappin
         named, own, hooks = str(facts["name"]), str(facts["class"]), set(facts["hooks"])
         declares = {
             "name": named,
+            "title": str(facts["title"] or "")[:LONGEST_TITLE],
             "requires": frozenset(map(str, facts["requires"])),
             "sends": str(facts["sends"]),
             "pooled": facts["pooled"] is True,

@@ -4,7 +4,7 @@ plain data."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fedbench import written
 from fedbench.analysis.board_table import BoardLine
@@ -46,6 +46,14 @@ class Grid:
     heads: tuple[str, ...]
     blocks: tuple[Block, ...]
     notes: tuple[str, ...]
+
+    def named(self, names: Mapping[str, str]) -> Grid:
+        """Returns the table in which these rows have other names."""
+        blocks = [
+            replace(block, rows=tuple(replace(row, name=names.get(row.name, row.name)) for row in block.rows))
+            for block in self.blocks
+        ]
+        return replace(self, blocks=tuple(blocks))
 
     @property
     def rows(self) -> list[Row]:

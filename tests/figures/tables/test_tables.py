@@ -14,14 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedbench.analysis.axes import AXES, SECONDS
 from fedbench.analysis.board import Board
 from fedbench.analysis.board_table import BoardLine, board_lines
+from fedbench.analysis.metric_table import MetricLine
 from fedbench.analysis.pictures.boards import Heat, HeatGroup, HeatRow, heat
+from fedbench.analysis.standings import Comparison
+from fedbench.analysis.statistics import estimate
 from fedbench.figures.tables import csv as csv_module
 from fedbench.figures.tables.board import Grid, over_points, over_targets
-from fedbench.figures.tables.csv import as_csv
+from fedbench.figures.tables.csv import as_csv, metric_csv
 from fedbench.figures.tables.latex import escaped, latex
 from fedbench.figures.tables.markdown import markdown
+from fedbench.figures.tables.metric import over_metric
 
 HOSTILE = r"\input{/etc/passwd} $x_1^2$ 50 % # ~ & <b>|`*[a](b)`"
 TEN, UNKNOWN = "10 clients at work", "an unknown number of clients at work"
@@ -161,3 +166,59 @@ def test_latex_compiles(tmp_path: Path, boards: dict[str, Board]) -> None:
         cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stdout[-2000:]
+
+
+def measured(row: str, point: str = "calm", *values: float, **more: object) -> MetricLine:
+    given: dict[str, object] = {
+        "system": TEN, "metric": "test_accuracy", "axis": SECONDS, "at": 40.0, "is_limit": True, "comparison": Comparison("behind"),
+        "left_out": "",
+    }  # fmt: skip
+    return MetricLine(point=point, row=row, estimate=estimate(values), **given | more)  # type: ignore[arg-type]
+
+
+def test_a_metric_has_its_interval_and_the_place_where_it_was_read() -> None:
+    ahead = measured("fedavg", "calm", 0.8, 0.82, 0.84, comparison=Comparison("best"))
+    grid = over_metric([ahead, measured("mifa", "calm", 0.5), measured("broken", left_out="1 of 3 seeds diverged")])
+    text = markdown(grid, ["made by"])
+    assert "| fedavg | ● 0.820 ± 0.050 |" in text
+    assert "| mifa | 0.500 |" in text, "one seed has no interval"
+    assert "| broken | – |" in text
+    assert "± the half of its 95 % interval, at 40 s of virtual time, the farthest place that all compared runs reach." in text
+    assert "● the best mean of its system, or not to be told from it" in text
+    assert "Not compared: broken, 1 of 3 seeds diverged." in text
+    assert r"fedavg & $\bullet$~0.820 & $\pm$ 0.050 \\" in latex(grid, [])
+    assert "●" not in markdown(over_metric([measured("mifa", "calm", 0.5)]), [])
+
+
+def test_points_of_a_metric_are_columns_with_a_place_each() -> None:
+    lines = [
+        measured("a", "calm", 2.5, 3.5, metric="test_loss", axis=AXES["bytes"], at=1e6, is_limit=False),
+        measured(
+            "a", "flaky", 2.5, 2.6, metric="test_loss", axis=AXES["bytes"], at=2e6, is_limit=False, system="all clients at work"
+        ),
+        measured("b", "flaky", metric="test_loss", axis=AXES["bytes"], at=2e6, is_limit=False, system="", left_out="it is odd"),
+    ]
+    text = markdown(over_metric(lines), [])
+    assert "| algorithm | calm | flaky |" in text
+    assert "| a | 3.0 ± 6.4 | – |" in text
+    assert "| a | – | 2.55 ± 0.64 |" in text
+    assert "at 1 MB (calm), 2 MB (flaky) of traffic." in text
+    assert "Not compared: b at flaky, it is odd." in text
+    assert text.index("references, not compared") > text.index("all clients at work")
+
+
+def test_a_metric_as_csv_has_all_digits() -> None:
+    text = metric_csv([measured("x, y", "calm", 0.1, 0.3, 0.35), measured("one", "calm", 0.25)], ["made by"])
+    assert text.startswith("# made by\n")
+    first, second = csv.DictReader(io.StringIO(text.partition("\n")[2]))
+    assert (first["algorithm"], first["mean"], first["seeds"], first["standing"]) == ("x, y", repr(0.25), "3", "behind")
+    assert float(first["half_width"]) > 0.1
+    assert (second["half_width"], second["axis"], second["at"]) == ("", "seconds", "40.0")
+
+
+def test_rows_may_have_other_names() -> None:
+    grid = over_targets([of("fast"), of("slow")])
+    named = grid.named({"fast": "Fast & good", "nobody": "x"})
+    assert [row.name for row in named.rows] == ["Fast & good", "slow"]
+    assert (named.heads, named.notes) == (grid.heads, grid.notes)
+    assert r"Fast \& good" in latex(named, [])

@@ -10,7 +10,7 @@ from fedbench.analysis.axes import Axis
 from fedbench.analysis.curves import value_at
 from fedbench.analysis.groups import Group, group_of_run
 from fedbench.analysis.horizon import Horizon, horizon, why_not_compared
-from fedbench.analysis.metrics import HIGHER_IS_BETTER, check
+from fedbench.analysis.metrics import is_higher_better
 from fedbench.analysis.pictures import Rows, is_reference
 from fedbench.analysis.standings import UNKNOWN, Comparison, standings
 from fedbench.analysis.statistics import Estimate, estimate
@@ -26,6 +26,7 @@ class AtHorizon:
     estimates: over the seeds of a row.
     comparisons: with the best mean of the rows that share a system.
     systems: of each row that is no reference.
+    higher_is_better: whether more of the metric is.
     """
 
     where: Horizon
@@ -33,6 +34,7 @@ class AtHorizon:
     estimates: Mapping[str, Estimate]
     comparisons: Mapping[str, Comparison]
     systems: Mapping[str, Group]
+    higher_is_better: bool
 
 
 def at_horizon(rows: Rows, metric: str, axis: Axis, at: float | None = None) -> AtHorizon:
@@ -41,7 +43,7 @@ def at_horizon(rows: Rows, metric: str, axis: Axis, at: float | None = None) -> 
 
     Raises UsageError for an unknown metric, or for a place that not all compared rows reach.
     """
-    check(metric)
+    better = is_higher_better((run for runs in rows.values() for run in runs), metric)
     rivals = {row: runs for row, runs in rows.items() if not is_reference(runs)}
     left_out = {row: why for row, runs in rivals.items() if (why := why_not_compared(runs, axis, metric))}
     compared = {row: runs for row, runs in rivals.items() if row not in left_out}
@@ -61,7 +63,6 @@ def at_horizon(rows: Rows, metric: str, axis: Axis, at: float | None = None) -> 
     for row in compared:
         values = {seed: value for seed, value in read[row].items() if value is not None}
         known.setdefault(systems[row], {})[row] = values
-    better = HIGHER_IS_BETTER[metric]
     found = {row: one for group in known.values() for row, one in standings(group, higher_is_better=better).items()}
     references = {row: Comparison("reference") for row in rows if row not in rivals}
     return AtHorizon(
@@ -70,4 +71,5 @@ def at_horizon(rows: Rows, metric: str, axis: Axis, at: float | None = None) -> 
         {row: estimate(values.values()) for row, values in read.items()},
         {row: found.get(row, references.get(row, UNKNOWN)) for row in rows},
         systems,
+        better,
     )

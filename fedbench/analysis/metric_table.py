@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from fedbench.analysis.at_horizon import AtHorizon, at_horizon
 from fedbench.analysis.axes import Axis
-from fedbench.analysis.metrics import HIGHER_IS_BETTER
 from fedbench.analysis.pictures import Rows
 from fedbench.analysis.standings import Comparison
 from fedbench.analysis.statistics import Estimate
@@ -54,7 +53,6 @@ def metric_lines(points: Mapping[str, Rows], metric: str, axis: Axis, at: float 
     Raises:
         UsageError: if no row of a point is compared, or as `at_horizon` raises it.
     """
-    sign = -1 if HIGHER_IS_BETTER.get(metric) else 1
     lines: list[MetricLine] = []
     for point, rows in points.items():
         try:
@@ -68,7 +66,8 @@ def metric_lines(points: Mapping[str, Rows], metric: str, axis: Axis, at: float 
 
         def key(row: str, found: AtHorizon = found) -> tuple[object, ...]:
             system, mean = found.systems.get(row), found.estimates[row].mean
-            return system is None, system.place if system else (), row in found.left_out, mean is None, sign * (mean or 0.0), row
+            worse = -(mean or 0.0) if found.higher_is_better else mean or 0.0
+            return system is None, system.place if system else (), row in found.left_out, mean is None, worse, row
 
         lines += [
             MetricLine(

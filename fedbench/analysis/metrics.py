@@ -41,6 +41,15 @@ def in_words(metric: str, value: float) -> str:
     return written.targets([value]) if metric == ACCURACY else f"{metric} {value:g}"
 
 
+def is_higher_better(records: Iterable[Record], metric: str) -> bool:
+    """Returns whether more of a metric is better in these runs. Raises UsageError if one of them
+    has no metric of this name."""
+    several = list(records)
+    for record in several:
+        check(metric, record)
+    return all(record.spec.scenario.sign(metric) > 0 for record in several)
+
+
 def check(metric: str, record: Record) -> None:
     """Raises UsageError with the nearest match if a record has no metric of this name. It may have
     some of one's own."""

@@ -39,7 +39,8 @@ def command(
     rows: RowsOption = None,
     options: OptionsOption = None,
     metric: Annotated[
-        str | None, typer.Option(help=f"Show this metric in the place of costs: {', '.join(HIGHER_IS_BETTER)}.")
+        str | None,
+        typer.Option(help=f"Show this metric in the place of costs: {', '.join(HIGHER_IS_BETTER)}, or a scenario's own."),
     ] = None,
     axis: Annotated[str | None, typer.Option(help=f"With --metric: what runs have spent alike, {', '.join(AXES)}.")] = None,
     at: Annotated[

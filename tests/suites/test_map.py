@@ -85,14 +85,18 @@ def test_the_numbers_of_the_skews_are_their_mean_total_variation(suite: Suite) -
     assert min(found, key=lambda level: abs(found[level] - middle)) == "dirichlet_0.3"
 
 
-def test_there_is_an_anchor_in_every_corner(suite: Suite) -> None:
-    assert [_corner(suite.point(name)) for name in _part(suite).points] == CORNERS
-    assert all(suite.point(name).kind == "design" for name in _part(suite).points)
+def test_there_is_an_anchor_in_every_corner_with_few_at_work_and_in_those_with_draws(suite: Suite) -> None:
+    part = _part(suite)
+    assert part.draws is not None
+    drawn = {_corner(suite.point(name)) for name in part.draws.points}
+    assert [_corner(suite.point(name)) for name in part.points] == [one for one in CORNERS if one[1] == 5 or one in drawn]
+    assert set(part.draws.points) <= set(part.points)
+    assert all(suite.point(name).kind == "design" for name in part.points)
 
 
 def test_no_other_choice_of_anchors_is_nearer(suite: Suite) -> None:
     """Of all that have one point in each corner; the distance is that to the nearest, averaged over
-    the points."""
+    the points. Three of the best choice are left out, for their price."""
     part = _part(suite)
     places, names = suite.places, [point.name for point in suite.points if point.kind == "design" and _corner(point) in CORNERS]
     first = np.array([[distance(part, places[a], places[b], part.first) for b in places] for a in names])
@@ -102,7 +106,7 @@ def test_no_other_choice_of_anchors_is_nearer(suite: Suite) -> None:
     nearest = (1000 * first + whole)[chosen].argmin(axis=1)
     means = whole[chosen[np.arange(len(chosen))[:, None], nearest], np.arange(len(places))].mean(axis=1).round(6)
     assert len(chosen) == 62_208
-    assert [names[i] for i in chosen[int(means.argmin())]] == list(part.points)
+    assert [name for i in chosen[int(means.argmin())] if (name := names[i]) in part.points] == list(part.points)
     assert means.min() == pytest.approx(1.380454)
 
 

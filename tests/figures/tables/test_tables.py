@@ -178,7 +178,9 @@ def measured(row: str, point: str = "calm", *values: float, **more: object) -> M
 
 def test_a_metric_has_its_interval_and_the_place_where_it_was_read() -> None:
     ahead = measured("fedavg", "calm", 0.8, 0.82, 0.84, comparison=Comparison("best"))
-    grid = over_metric([ahead, measured("mifa", "calm", 0.5), measured("broken", left_out="1 of 3 seeds diverged")])
+    grid = over_metric(
+        [ahead, measured("mifa", "calm", 0.5), measured("broken", "calm", 0.9, 0.9, left_out="1 of 3 seeds diverged")]
+    )
     text = markdown(grid, ["made by"])
     assert "| fedavg | ● 0.820 ± 0.050 |" in text
     assert "| mifa | 0.500 |" in text, "one seed has no interval"

@@ -1,5 +1,5 @@
-"""Metrics of the user's own, by the names of their code: `path/to/mymetric.py:F1` or
-`package.module:F1`.
+"""Metrics that a scenario may ask for beside accuracy and losses: those of BUILT_IN by name, and
+those of the user's own by their code, `path/to/mymetric.py:F1` or `package.module:F1`.
 
 A scenario names a metric and its direction, which are read out of the text of the class. Code is
 run under the rules of `own_models`, and only when a model is evaluated.
@@ -26,9 +26,28 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 TAKEN = ("seconds", "version", "updates", "steps", "gradient_evaluations", "bytes", "test_accuracy", "test_loss", "train_loss")
 """Names of other curves. Those that begin with `client_`, `class_` or `server_` are ours too."""
 
+BUILT_IN = {
+    f"client_{what}_{over}": what == "accuracy" and over != "spread"
+    for what in ("accuracy", "loss")
+    for over in ("mean", "worst_decile", "spread")
+} | {"class_accuracy_worst": True}
+"""Metrics over clients and classes, and whether more is better. The spread is the standard
+deviation over clients. Beside them `class_accuracy_7` is the accuracy of class 7."""
+CLASS = re.compile(r"class_accuracy_(0|[1-9][0-9]{0,5})")
+
 Array = npt.NDArray[Any]
 Measure = Callable[[Array, Array, Array], float]
 """A function of logits, labels and features."""
+
+
+def built_in(name: str) -> bool | None:
+    """Returns whether more of a metric of this name is better, None if none is built in."""
+    return True if CLASS.fullmatch(name) else BUILT_IN.get(name)
+
+
+def is_free(name: str) -> bool:
+    """Returns whether a metric of the user's own may have this name."""
+    return NAME.fullmatch(name) is not None and name not in TAKEN and not name.startswith(("client_", "class_", "server_"))
 
 
 def declared(code: Named) -> tuple[str, bool]:
@@ -49,7 +68,7 @@ def declared(code: Named) -> tuple[str, bool]:
             f"metric {code.selector}: the body of class {code.name} must state `name`, at most 60 small letters, digits and underscores, "
             f"got {'none' if name is None else quoted(name, 80)}"
         )
-    if name in TAKEN or name.startswith(("client_", "class_", "server_")):
+    if not is_free(name):
         raise UsageError(f"metric {code.selector}: expected a name that no other curve has, got {name!r}")
     if not isinstance(higher, bool):
         raise UsageError(f"metric {code.selector}: higher_is_better must be True or False, got {quoted(higher, 80)}")

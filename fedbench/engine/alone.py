@@ -3,6 +3,7 @@ model."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from fedbench.engine.evaluate import Evaluator, Metrics
+from fedbench.engine.measures import OverParts, Parts
 from fedbench.engine.trainers.base import ScoringBackend, Snapshot
 from fedbench.errors import UsageError
 from fedbench.own_metrics import Measure
@@ -41,26 +43,26 @@ class AloneEvaluator(Evaluator):
 
     at_a_time = 1
 
-    def __init__(self, backend: ScoringBackend, own: Mapping[str, Measure] = MappingProxyType({})) -> None:
-        super().__init__(backend, own)
+    def __init__(self, backend: ScoringBackend, others: Mapping[str, Measure | OverParts] = MappingProxyType({})) -> None:
+        super().__init__(backend, others)
         self._known: dict[str, Metrics] = {}  # by the model's digest: those of the last version
 
     def metrics(self, models: Sequence[Snapshot]) -> list[Metrics]:
-        return [self._mean(x, buffers) for x, buffers in models]
+        return [self._mean(x, buffers) | self.over(functools.partial(self.parts, x, buffers)) for x, buffers in models]
 
-    def per_client(self, x: Vector, buffers: Vector) -> Vector:
-        """Returns the accuracy of every client's own model on its own mix of classes (N,)."""
-        scores = (one for piece in self._pieces(x, buffers) for one in self.backend.test_scores(piece))
-        return np.asarray((self._shares() * np.stack([self._by_class(one) for one in scores])).sum(axis=1))
+    def parts(self, x: Vector, buffers: Vector) -> Parts:
+        """Returns what every client's own model achieves on its own mix of classes, and the mean
+        over clients for every class."""
+        return self._parts([one for piece in self._pieces(x, buffers) for one in self.backend.test_scores(piece)])()
 
     def _mean(self, x: Vector, buffers: Vector) -> Metrics:
         names = [Digest().add(row).hex() for row in x]
         distinct = dict(zip(names, x, strict=True))
         new = {name: row for name, row in distinct.items() if name not in self._known}
-        found = [one for piece in self._pieces(new.values(), buffers) for one in super(AloneEvaluator, self).metrics(piece)]
+        found = [one for piece in self._pieces(new.values(), buffers) for one, _ in self.scored(piece)]
         known = self._known | dict(zip(new, found, strict=True))
         self._known = {name: known[name] for name in distinct}
-        return {metric: float(np.mean([known[name][metric] for name in names])) for metric in (*METRICS, *self.own)}
+        return {metric: float(np.mean([known[name][metric] for name in names])) for metric in (*METRICS, *self._own)}
 
     def _pieces(self, rows: Iterable[Vector], buffers: Vector) -> Iterator[list[Snapshot]]:
         """Yields the models, as many at a time as the backend should be given."""

@@ -3,6 +3,7 @@ no virtual time, draws no random numbers and changes nothing."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from fedbench.engine.execute import Execution
+from fedbench.engine.measures import OverParts, Parts
 from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.own_metrics import Measure
@@ -36,49 +38,78 @@ class Evaluator:
     """Scores models on a task's examples. The test scores of the last model are kept. It draws and
     changes nothing."""
 
-    def __init__(self, backend: ScoringBackend, own: Mapping[str, Measure] = MappingProxyType({})) -> None:
-        """`own` are metrics of the user's own by name."""
-        self.backend, self.own = backend, own
+    def __init__(self, backend: ScoringBackend, others: Mapping[str, Measure | OverParts] = MappingProxyType({})) -> None:
+        """`others` are metrics beside accuracy and losses, by name."""
+        self.backend, self.others = backend, others
+        self._own = {name: one for name, one in others.items() if not isinstance(one, OverParts)}
+        self._over = {name: one.value for name, one in others.items() if isinstance(one, OverParts)}
         self._tested: tuple[Snapshot, Scores] | None = None
 
     def metrics(self, models: Sequence[Snapshot]) -> list[Metrics]:
-        """Returns test_accuracy, test_loss, train_loss and the user's own metrics of every
-        model."""
+        """Returns test_accuracy, test_loss, train_loss and the other metrics of every model."""
+        return [found | self.over(self._parts(scores)) for found, scores in self.scored(models)]
+
+    def scored(self, models: Sequence[Snapshot]) -> list[tuple[Metrics, Scores]]:
+        """Returns the metrics of every model but those over its parts, and its test scores."""
         tested, trained = self.backend.test_scores(models), self.backend.train_scores(models)
         self._tested = (models[-1], tested[-1])
         return [
-            {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean()), **own}
-            for (loss, right), (train_loss, _), own in zip(tested, trained, self._own(models), strict=True)
+            (
+                {"test_accuracy": float(scores[1].mean()), "test_loss": float(scores[0].mean()), "train_loss": float(loss.mean())}
+                | own,
+                scores,
+            )
+            for scores, (loss, _), own in zip(tested, trained, self._of_own(models), strict=True)
         ]
 
-    def _own(self, models: Sequence[Snapshot]) -> Sequence[Metrics]:
-        if not self.own:
+    def _of_own(self, models: Sequence[Snapshot]) -> Sequence[Metrics]:
+        if not self._own:
             return [{}] * len(models)
         test = self.backend.workload.task.dataset.test
         logits = self.backend.test_logits(models)
-        return [{name: measure(one, test.y, test.x) for name, measure in self.own.items()} for one in logits]
+        return [{name: measure(one, test.y, test.x) for name, measure in self._own.items()} for one in logits]
+
+    def over(self, parts: Callable[[], Parts]) -> Metrics:
+        """Returns the metrics over clients and classes, if there are any."""
+        found = parts() if self._over else None
+        return {} if found is None else {name: value(found) for name, value in self._over.items()}
 
     @property
     def at_a_time(self) -> int:
         """How many versions should be evaluated together."""
         return self.backend.models_at_a_time
 
-    def per_client(self, x: Vector, buffers: Vector) -> Vector:
-        """Returns the accuracy on every client's own mix of classes (N,): the test accuracies of
-        the classes, weighted by their shares in the client's training examples."""
-        return np.asarray(self._shares() @ self._by_class(self._test_scores(x, buffers)))
+    def parts(self, x: Vector, buffers: Vector) -> Parts:
+        """Returns what a model achieves on every client's own mix of classes, and on every class.
+        For a client, the test scores of the classes are weighted by their shares in its training
+        examples."""
+        return self._parts(self._test_scores(x, buffers))()
 
-    def _shares(self) -> Array:
-        """Returns the share of every class in the training examples of every client (N, C)."""
+    def _parts(self, scores: Scores | list[Scores]) -> Callable[[], Parts]:
+        """Returns what makes the parts of one model for all clients, or of a model for each."""
+
+        def made() -> Parts:
+            if not isinstance(scores, list):
+                loss, right = map(self._by_class, scores)
+                return Parts(np.asarray(self.shares @ right), np.asarray(self.shares @ loss), right, loss)
+            losses, rights = (np.stack([self._by_class(one[kind]) for one in scores]) for kind in (0, 1))
+            right, loss = (np.asarray((self.shares * one).sum(axis=1)) for one in (rights, losses))
+            return Parts(right, loss, rights.mean(axis=0), losses.mean(axis=0))
+
+        return made
+
+    @functools.cached_property
+    def shares(self) -> Array:
+        """The share of every class in the training examples of every client (N, C)."""
         workload = self.backend.workload
         dataset, shards = workload.task.dataset, Shards.of(workload.shards)
         return np.asarray(shards.labels(dataset.train.y, dataset.classes) / shards.sizes[:, None])
 
-    def _by_class(self, scores: Scores) -> Vector:
-        """Returns the test accuracy of every class (C,)."""
+    def _by_class(self, values: Vector) -> Vector:
+        """Returns the mean over the test examples of every class (C,)."""
         dataset = self.backend.workload.task.dataset
         labels, classes = dataset.test.y, dataset.classes
-        return np.asarray(np.bincount(labels, scores[1], classes) / np.maximum(1, np.bincount(labels, minlength=classes)))
+        return np.asarray(np.bincount(labels, values, classes) / np.maximum(1, np.bincount(labels, minlength=classes)))
 
     def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
         if self._tested is not None and all(map(np.array_equal, self._tested[0], (x, buffers))):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbench import own_metrics
 from fedbench.engine import keep
 from fedbench.engine.alone import AloneEvaluator
 from fedbench.engine.checkpoint import Checkpointer, restore
@@ -18,6 +17,7 @@ from fedbench.engine.evaluate import Evaluator, GoalHeld, GridEvaluator, Progres
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.final import final
 from fedbench.engine.ledger import Ledger
+from fedbench.engine.measures import measure_of
 from fedbench.engine.memory import server_bytes, server_vectors
 from fedbench.engine.plan import check_everybody, chunks
 from fedbench.engine.select import ClientSelector
@@ -133,7 +133,7 @@ class Run:
 
     @functools.cached_property
     def evaluator(self) -> Evaluator:
-        own = {one.name: own_metrics.made(**dict(one)) for one in self.spec.scenario.evaluation.metrics}
+        own = {one.name: measure_of(one, self.setup.outline.classes) for one in self.spec.scenario.evaluation.metrics}
         return (AloneEvaluator if self.spec.algorithm.alone else Evaluator)(self.backend, own)
 
     @functools.cached_property
@@ -146,7 +146,7 @@ class Run:
             s.goal,
             s.budget.hold_points if s.budget.hold == "points" else None,
             self.evaluator.at_a_time,
-            [*self.evaluator.own],
+            [*self.evaluator.others],
             1.0 if s.goal is None else s.sign(s.goal.metric),
         )
 

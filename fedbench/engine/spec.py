@@ -44,7 +44,7 @@ class RunSpec:
         named it."""
         task = self.scenario.task
         codes = [] if task.model_sha256 is None else [(task.model, task.model_sha256)]
-        codes += [(one.code, one.sha256) for one in self.scenario.evaluation.metrics]
+        codes += [(one.code, one.sha256) for one in self.scenario.evaluation.metrics if one.code and one.sha256]
         return [found for code in codes if (found := own_models.allowed(*code)) is not None]
 
     def __reduce__(self) -> tuple[object, ...]:

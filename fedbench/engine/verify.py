@@ -166,11 +166,14 @@ def _with_metrics(
     """Yields contexts in which each metric of a record that is the user's own runs in a process of
     its own. `given` is the code that the user names for them."""
     places = {own_models.name_of(one): one for one in given}
-    for one in recorded.scenario.evaluation.metrics:
+    named = [one for one in recorded.scenario.evaluation.metrics if one.code and one.sha256]
+    for one in named:
+        assert one.code
+        assert one.sha256
         code = own_models.recorded(one.code, one.sha256, places.pop(own_models.name_of(one.code), None), "metric")
         yield isolated_metric(code, one.name, higher_is_better=one.higher_is_better, only_confined=only_confined)
     if places:
-        known = [own_models.short(one.code) for one in recorded.scenario.evaluation.metrics]
+        known = [own_models.short(one.code) for one in named if one.code]
         raise OriginError(
             f"record: it has no metric {next(iter(places.values()))}; it has {', '.join(known) or 'none of its own'}"
         )

@@ -10,37 +10,48 @@ from pydantic import Discriminator, Field, SerializerFunctionWrapHandler, Tag, m
 from fedbench import own_models
 from fedbench.errors import UsageError
 from fedbench.kernels.timing import NANOSECONDS
-from fedbench.own_metrics import NAME, TAKEN
+from fedbench.own_metrics import NAME, built_in, is_free
 from fedbench.scenarios.base import Float, Part
 from fedbench.scenarios.grid import EvenGrid, Grid, log_grid
 
 MOST_OWN = 20
 
 
-class OwnMetric(Part):
-    """A metric of one's own: its code, `path/to/mymetric.py:F1` or `package.module:F1`, the sum of
-    that file, its name, and whether a higher value is a better one. A list of the code alone will
-    do: the rest is read out of the file when the scenario is read."""
+class MetricPart(Part):
+    """A metric beside accuracy and losses, with its name and whether a higher value is a better
+    one: one of the library's, or one of one's own, with its code, `path/to/mymetric.py:F1` or
+    `package.module:F1`, and the sum of that file. In a list the name or the code alone will do: the
+    rest is filled in when the scenario is read."""
 
-    code: Annotated[str, Field(max_length=4000)]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    name: Annotated[str, Field(pattern=NAME.pattern + "$")]
+    name: Annotated[str, Field(pattern="^" + NAME.pattern + "$")]
     higher_is_better: bool = True
+    code: Annotated[str, Field(max_length=4000)] | None = None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
     def _check(self) -> None:
-        if self.name in TAKEN:
+        if (self.code is None) != (self.sha256 is None):
+            raise ValueError("code and sha256 belong together, got one of them")
+        if self.code is None:
+            if built_in(self.name) is not self.higher_is_better:
+                raise ValueError(f"expected a metric of the library, or the code of one's own, got {self.name!r}")
+            return
+        if not is_free(self.name):
             raise ValueError(f"name: expected one that no other curve has, got {self.name!r}")
         try:
             own_models.name_of(self.code)
         except UsageError as error:
             raise ValueError(str(error)) from None
 
+    @model_serializer(mode="wrap")
+    def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Returns the keys without those of code where there is none."""
+        return {key: value for key, value in handler(self).items() if value is not None}
+
 
 class _Evaluation(Part):
-    """What evaluations of all kinds have. `metrics` are those of one's own, beside accuracy and
-    losses."""
+    """What evaluations of all kinds have. `metrics` are those beside accuracy and losses."""
 
-    metrics: Annotated[tuple[OwnMetric, ...], Field(max_length=MOST_OWN)] = ()
+    metrics: Annotated[tuple[MetricPart, ...], Field(max_length=MOST_OWN)] = ()
 
     def _check(self) -> None:
         names = [one.name for one in self.metrics]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fedbench import own_files, own_metrics, own_models, places
+from fedbench.errors import UsageError, nearest
 
 KEYS = ("file", "test")
 """Keys of a task that name a file."""
@@ -52,9 +53,9 @@ def with_model(content: Mapping[str, object], where: str, *, by_user: bool) -> M
 
 
 def with_metrics(content: Mapping[str, object], where: str, *, by_user: bool) -> Mapping[str, object]:
-    """Returns the content of a scenario whose evaluation has the sum, the name and the direction of
-    every metric of the user's own, and allows that code to be run. The rules are those of
-    `with_model`."""
+    """Returns the content of a scenario whose evaluation has the name and the direction of every
+    metric, and the sum of one of the user's own, and allows that code to be run. The rules are
+    those of `with_model`."""
     evaluation = content.get("evaluation")
     if not isinstance(evaluation, Mapping) or not isinstance(given := evaluation.get("metrics"), list):
         return content
@@ -63,9 +64,14 @@ def with_metrics(content: Mapping[str, object], where: str, *, by_user: bool) ->
 
 
 def _metric(given: object, where: str, *, by_user: bool) -> object:
+    if isinstance(given, str) and (higher := own_metrics.built_in(given)) is not None:
+        return {"name": given, "higher_is_better": higher}
     stated = given if isinstance(given, Mapping) else {"code": given}
     if not isinstance(code := stated.get("code"), str) or (not by_user and "sha256" in stated):
         return given
+    if not own_models.is_own(code):
+        near = nearest(code, [*own_metrics.BUILT_IN, "class_accuracy_0"])
+        raise UsageError(f"evaluation.metrics: expected path/to/file.py:Class or a metric of the library, got {code!r:.80}{near}")
     folder, sum_ = Path(where).parent, stated.get("sha256")
     one = own_models.named(code, [folder], sum_ if isinstance(sum_, str) else None, "metric")
     name, higher = own_metrics.declared(one)

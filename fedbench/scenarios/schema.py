@@ -247,7 +247,9 @@ def _content_hash(scenario: Scenario) -> str:
         _drop(content, "task.model")
         content["model"] = own_models.name_of(scenario.task.model)
     if metrics := scenario.evaluation.metrics:
-        content["metrics"] = [[own_models.name_of(one.code), one.sha256, one.name, one.higher_is_better] for one in metrics]
+        content["metrics"] = [
+            [one.code and own_models.name_of(one.code), one.sha256, one.name, one.higher_is_better] for one in metrics
+        ]
         _drop(content, "evaluation.metrics")
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -80,6 +80,6 @@ def test_what_was_known_before_changes_nothing(versions: list[list[int]], at_a_t
 def test_every_client_is_judged_on_its_own_classes_by_its_own_model() -> None:
     """The model 1 is right about half of class 0 and not about class 1, the model 3 about all."""
     judge, backend = evaluator(1)
-    assert judge.per_client(*of(1, 3)).tolist() == [0.5, 1]
-    assert judge.per_client(*of(3, 1)).tolist() == [1, 0.25]
+    assert judge.parts(*of(1, 3)).client_accuracy.tolist() == [0.5, 1]
+    assert judge.parts(*of(3, 1)).client_accuracy.tolist() == [1, 0.25]
     assert backend.tested == [[1], [3], [3], [1]]

@@ -94,7 +94,7 @@ def test_final_metrics_and_digest_are_those_of_the_mean_of_two(kept: tuple[Recor
     assert {name: getattr(record.final, name) for name in METRICS} == wanted
     assert record.digests.model == Digest().add(mean, np.empty(0, np.float32)).hex()
     one = run(Kept())
-    accuracy = one.evaluator.per_client(mean, np.empty(0, np.float32))
+    accuracy = one.evaluator.parts(mean, np.empty(0, np.float32)).client_accuracy
     one.backend.close()
     assert record.final.client_accuracy_mean == float(np.sort(accuracy).mean())
 

@@ -129,7 +129,9 @@ def test_metrics(trio: Any) -> None:
     a, b = (Evaluator(trainer).metrics([Snapshot(START, NONE)])[0] for trainer in (native, torch_one))
     assert a["test_accuracy"] == b["test_accuracy"]
     assert a == pytest.approx(b, rel=1e-6)
-    assert Evaluator(native).per_client(START, NONE) == pytest.approx(Evaluator(torch_one).per_client(START, NONE), rel=1e-12)
+    assert Evaluator(native).parts(START, NONE).client_accuracy == pytest.approx(
+        Evaluator(torch_one).parts(START, NONE).client_accuracy, rel=1e-12
+    )
 
 
 def test_jobs_do_not_depend_on_the_wave(trio: Any) -> None:

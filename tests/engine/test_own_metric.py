@@ -308,7 +308,7 @@ def test_code_that_is_refused(text: str, message: str, tmp_path: Path) -> None:
     ("setting", "message"),
     [
         ("evaluation.metrics=[./nowhere.py:F]", r"evaluation.metrics \./nowhere.py: not on this machine"),
-        ("evaluation.metrics=[f1]", r"metric 'f1': expected path/to/file.py:Class or package.module:Class"),
+        ("evaluation.metrics=[f1]", r"evaluation.metrics: expected path/to/file.py:Class or a metric of the library, got 'f1'"),
         ("evaluation.metrics=[no.such.module:F]", r"metric no.such.module:F: no module no.such.module is installed"),
         ("evaluation.metrics=[3]", r"evaluation\S*metrics"),
         ("evaluation.metrics={a: b}", r"evaluation\S*metrics"),

@@ -16,6 +16,7 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.evaluate import Evaluator
+from fedbench.engine.measures import Parts
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
@@ -89,7 +90,8 @@ def test_a_record_says_how_many_workers_it_took() -> None:
 
 def test_the_worst_decile_is_a_tenth_of_the_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of twenty clients the two with the lowest accuracies, 0 and 0.05, wherever they stand."""
-    monkeypatch.setattr(Evaluator, "per_client", lambda self, x, buffers: np.arange(20)[::-1] / 20)
+    clients, none = np.arange(20)[::-1] / 20, np.empty(0)
+    monkeypatch.setattr(Evaluator, "parts", lambda self, x, buffers: Parts(clients, clients, none, none))
     final = run("fedavg[cohort_size=2]", "clients=20", "budget.updates=1").final.as_dict()
     assert final["client_accuracy_mean"] == pytest.approx(0.475)
     assert final["client_accuracy_worst_decile"] == pytest.approx(0.025)

@@ -110,6 +110,15 @@ def test_what_is_no_watcher_is_refused_before_a_run(given: Any, expected: str) -
     assert str(caught.value).startswith(expected)
 
 
+def test_a_file_is_closed_if_another_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[fb.Watcher] = []
+    close = watchers.Csv.on_close
+    monkeypatch.setattr(watchers.Csv, "on_close", lambda self: (closed.append(self), close(self)))
+    with pytest.raises(UsageError, match="did you mean 'csv'"):
+        watchers.made([f"csv:{tmp_path}/a.csv", fb.Watcher(), "cvs:b.csv"])
+    assert len(closed) == 1
+
+
 @pytest.mark.parametrize("kind", ["tensorboard", "mlflow", "wandb"])
 def test_a_package_that_is_missing_is_one_line(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None)

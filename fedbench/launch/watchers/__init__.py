@@ -45,4 +45,13 @@ def made(given: Watcher | str | Sequence[Watcher | str]) -> list[Watcher]:
     twice = [name for name, times in Counter(one for one in several if isinstance(one, str)).items() if times > 1]
     if twice:
         raise UsageError(f"watch {twice[0]!r:.80}: expected once, got it {several.count(twice[0])} times")
-    return [named(one) if isinstance(one, str) else one for one in several]
+    found: list[Watcher] = []
+    try:
+        for one in several:
+            found.append(named(one) if isinstance(one, str) else one)
+    except UsageError:
+        for one in found:
+            if one not in several:  # what was made here is closed here
+                one.on_close()
+        raise
+    return found

@@ -31,6 +31,7 @@ BUFFERED = "fedbuff[buffer_size=2]"
 SHARD, SEED = np.arange(40), 3
 LOCAL: dict[str, dict[str, Any]] = {
     "clipped": {"clip_norm": 0.2},
+    "clipped at times": {"clip_norm": 1.4},
     "smoothed": {"label_smoothing": 0.3},
     "falling": {"schedule": {"kind": "exponential", "decay": 0.5, "by": "local_step"}},
     "all": {"clip_norm": 0.3, "label_smoothing": 0.1, "schedule": {"kind": "cosine", "until": 5, "by": "local_step"}},

@@ -42,6 +42,10 @@ def command(
     keep_model: Annotated[
         bool, typer.Option("--keep-model", help="Write the final model beside the record, as model.safetensors.")
     ] = False,
+    keep_clients: Annotated[
+        bool,
+        typer.Option("--keep-clients", help="Write accuracy and loss of every client and class beside the record, as Parquet."),
+    ] = False,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for runs that another process computes, and take their records.")
     ] = False,
@@ -68,6 +72,7 @@ def command(
         checkpoint_seconds=checkpoint_seconds,
         resume=resume,
         keep_model=keep_model,
+        keep_clients=keep_clients,
     )
     wanted = specs(scenario, algorithm, range(first_seed, first_seed + seeds), overrides or ())
     given = clusters.Given(partition, account, minutes, memory, at_once)

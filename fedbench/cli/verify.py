@@ -16,7 +16,7 @@ from fedbench.cli.output import print_json, say
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import Verified, verify
 from fedbench.errors import FedbenchError, MissingDataError, UsageError, nearest
-from fedbench.results import archive, kept_model
+from fedbench.results import archive, kept_model, kept_parts
 from fedbench.results.record import Record
 from fedbench.results.store import read, record_folders
 
@@ -154,7 +154,9 @@ def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
     """Runs a record again, shows the result, and returns its verdict and exit code."""
     record = read(place.source) if isinstance(place.source, Path) else place.source
     if isinstance(place.source, Path):
-        kept_model.check(place.source.parent if place.source.name == "record.json" else place.source, record)
+        folder = place.source.parent if place.source.name == "record.json" else place.source
+        kept_model.check(folder, record)
+        kept_parts.check(folder, record)
     how = RunOptions(workers=wish.workers)
     result = verify(record, how, algorithm=wish.algorithm, model=wish.model, metrics=wish.metrics)
     if wish.as_json:

@@ -1,4 +1,5 @@
-"""What a run leaves beside its record if it is asked to: the model that is judged at its end."""
+"""What a run leaves beside its record if it is asked to: the model that is judged at its end, and
+what that achieves on every client and class."""
 
 from __future__ import annotations
 
@@ -7,11 +8,15 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from fedbench import own_models
+from fedbench.engine.measures import Parts
 from fedbench.engine.trainers.base import Snapshot
 from fedbench.errors import UsageError
 from fedbench.protocols import Algorithm
 from fedbench.results.kept_model import Kept, packed
+from fedbench.results.kept_parts import CLASSES, CLIENTS
+from fedbench.results.kept_parts import packed as packed_parts
 from fedbench.scenarios.data_parts import TaskPart
+from fedbench.shards import Shards
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.task import Task
 from fedbench.tasks.tensors import Tensor
@@ -24,6 +29,15 @@ def check_one_model(algorithm: Algorithm) -> None:
         raise UsageError(
             f"keep_model: expected an algorithm with one model for all, got {algorithm.name}, whose clients have a model each"
         )
+
+
+def kept_parts(parts: Parts, task: Task, shards: Shards) -> dict[str, bytes]:
+    """Returns the files of what a model achieves, by name."""
+    labels = np.bincount(task.dataset.test.y, minlength=task.dataset.classes)
+    return {
+        CLIENTS: packed_parts("client", np.asarray(shards.sizes, np.int64), parts.client_accuracy, parts.client_loss),
+        CLASSES: packed_parts("class", labels, parts.class_accuracy, parts.class_loss),
+    }
 
 
 def kept_model(task: Task, part: TaskPart, judged: Snapshot) -> bytes:

@@ -46,7 +46,9 @@ class RunOptions:
 
     Bits depend on `trainer` (auto, native, torch), on `device` (cpu, cuda, cuda:N) and, for native,
     on `isa` ("" is the best of this machine) alone. `checkpoint_seconds` are seconds of host time.
-    Raises UsageError for an unknown name or a missing device.
+    `keep_model` writes the last judged model beside the record, as model.safetensors, and
+    `keep_clients` what it achieves on every client and class, as clients.parquet and
+    classes.parquet. Raises UsageError for an unknown name or a missing device.
     """
 
     workers: int = 1
@@ -58,6 +60,7 @@ class RunOptions:
     checkpoint_seconds: float = 10.0
     resume: bool = False
     keep_model: bool = False
+    keep_clients: bool = False
 
     def __post_init__(self) -> None:
         check_wish(self.trainer, self.device)
@@ -208,6 +211,8 @@ class Run:
         setup, spec = self.setup, self.spec
         if self.options.keep_model:
             self.beside[kept_model.FILE] = keep.kept_model(setup.task, spec.scenario.task, execution.judged())
+        if self.options.keep_clients and outcome.state != "diverged":
+            self.beside |= keep.kept_parts(self.evaluator.parts(*execution.judged()), setup.task, setup.shards)
         curves = self._curves(ledger)
         totals = self._totals(execution, scheduler, ledger)
         made = provenance(

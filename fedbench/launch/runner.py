@@ -23,7 +23,7 @@ from fedbench.launch.progress import watching
 from fedbench.launch.records import Records
 from fedbench.launch.watch import Evaluation, Report, RunPlan, WatchedRun, Watcher, evaluations, guarded, reports, unchangeable
 from fedbench.protocols import Algorithm
-from fedbench.results import kept_model
+from fedbench.results import kept_model, kept_parts
 from fedbench.results.disk import storing
 from fedbench.results.record import Record
 from fedbench.results.store import CHECKPOINT, Store
@@ -193,8 +193,9 @@ def run_specs(
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
-    elif options.keep_model:
-        raise UsageError("keep_model: the model is kept beside its record, so it needs a store, got none")
+    elif options.keep_model or options.keep_clients:
+        name = "keep_model" if options.keep_model else "keep_clients"
+        raise UsageError(f"{name}: what is kept lies beside its record, so it needs a store, got none")
     executor = executor or on_this_machine(processes, len(wanted))
     if not isinstance(executor, Here):
         _check_processes_find(wanted)
@@ -388,11 +389,18 @@ def compute(task: Task, tell: Tell) -> Finished:
         with store.lock_of(spec.run_id).acquire(timeout=-1 if task.wait else 0):
             store.mend(store.folder(*place))
             stored = store.find(*place) if task.options.resume or task.wait else None
-            if stored is not None and (not task.options.keep_model or (store.folder(*place) / kept_model.FILE).exists()):
+            if stored is not None and _has_what_is_kept(store.folder(*place), task.options):
                 return Finished(stored, reused=True)
             return _finished(task, store, tell)
     except Timeout:
         return Finished(None)
+
+
+def _has_what_is_kept(folder: Path, options: RunOptions) -> bool:
+    """Returns whether the files that a run is to keep lie beside its record, which may have been
+    made without them."""
+    wanted = ((options.keep_model, kept_model.FILE), (options.keep_clients, kept_parts.CLIENTS))
+    return all((folder / name).exists() for is_kept, name in wanted if is_kept)
 
 
 def _finished(task: Task, store: Store | None, tell: Tell) -> Finished:

@@ -16,6 +16,7 @@ from fedbench.algorithms.local_only import LocalOnly
 from fedbench.analysis.summary import summarize
 from fedbench.engine.alone import AloneEvaluator
 from fedbench.engine.execute import Execution
+from fedbench.engine.measures import Parts
 from fedbench.engine.plan import plan
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.setup import Setup
@@ -195,13 +196,13 @@ def test_metrics_are_means_over_the_clients_own_models() -> None:
 
 def test_the_digest_is_that_of_all_models(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[tuple[Vector, Vector]] = []
-    original = AloneEvaluator.per_client
+    original = AloneEvaluator.parts
 
-    def per_client(self: AloneEvaluator, x: Vector, buffers: Vector) -> Vector:
+    def parts(self: AloneEvaluator, x: Vector, buffers: Vector) -> Parts:
         judged.append((x, buffers))
         return original(self, x, buffers)
 
-    monkeypatch.setattr(AloneEvaluator, "per_client", per_client)
+    monkeypatch.setattr(AloneEvaluator, "parts", parts)
     got = record()
     ((x, buffers),) = judged
     assert (x.shape, buffers.shape) == ((6, 650), (0,))

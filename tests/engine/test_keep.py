@@ -174,7 +174,7 @@ def test_a_changed_model_is_found(change: Any, message: str, tmp_path: Path) -> 
 
 
 def test_what_cannot_be_kept(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^keep_model: the model is kept beside its record, so it needs a store, got none$"):
+    with pytest.raises(UsageError, match=r"^keep_model: what is kept lies beside its record, so it needs a store, got none$"):
         fb.run("digits-demo", "fedavg", options=RunOptions(keep_model=True))
     with pytest.raises(UsageError, match=r"^keep_model: expected an algorithm with one model for all, got local_only"):
         fb.run("digits-demo", "local_only", overrides=SMALL, store=tmp_path, options=RunOptions(keep_model=True))

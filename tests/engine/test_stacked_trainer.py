@@ -232,7 +232,9 @@ def test_the_rest_is_the_torch_trainers(stacked: Any) -> None:
     assert Evaluator(a).metrics([Snapshot(x, buffers)])[0] == pytest.approx(
         Evaluator(b).metrics([Snapshot(x, buffers)])[0], rel=1e-5
     )
-    assert Evaluator(a).per_client(x, buffers) == pytest.approx(Evaluator(b).per_client(x, buffers), rel=1e-5)
+    assert Evaluator(a).parts(x, buffers).client_accuracy == pytest.approx(
+        Evaluator(b).parts(x, buffers).client_accuracy, rel=1e-5
+    )
     assert a.initial_buffers().tobytes() == b.initial_buffers().tobytes()
     for got, want in zip(*(trainer.gradients([3, 0], x, buffers) for trainer in (a, b)), strict=True):
         assert close(got, want, 1e-5)

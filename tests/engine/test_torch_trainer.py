@@ -107,7 +107,7 @@ def test_evaluation_by_hand(pair: Any) -> None:
     right = logits.argmax(1) == test.y
     by_class = np.array([right[test.y == c].mean() for c in range(10)])
     shares = np.bincount(trainer.task.dataset.train.y[trainer.shards[1]], minlength=10)
-    assert Evaluator(trainer).per_client(START, NONE)[1] == pytest.approx(shares @ by_class / shares.sum())
+    assert Evaluator(trainer).parts(START, NONE).client_accuracy[1] == pytest.approx(shares @ by_class / shares.sum())
 
 
 def test_a_failing_job_names_itself(pair: Any) -> None:

@@ -116,6 +116,18 @@ def test_nothing_is_proposed_above_an_error(tmp_path: Path) -> None:
     assert "slips seed 0, slips seed 1: " in failed.stderr.replace("[cohort_size=2]", "")
 
 
+def test_info_shows_what_is_tried(folder: Path, tmp_path: Path) -> None:
+    code = (folder / "my_rule.py").read_text().replace("Positive, Tools", "Log, Positive, Tools, option")
+    (tmp_path / "tuned.py").write_text(code.replace("Positive = 1.0", "Positive = option(1.0, search=Log(0.1, 3))"))
+    shown = fedbench("info", "./tuned.py", cwd=tmp_path).stdout
+    (head,) = (line for line in shown.splitlines() if line.startswith("name"))
+    assert head.split()[:4] == ["name", "default", "allowed", "tuned"]
+    assert "0.1 to 3 (log)" in shown
+    facts = json.loads(fedbench("info", "./tuned.py", "--json", cwd=tmp_path).stdout)
+    assert {one["name"]: one["search"] for one in facts["options"] if "search" in one} == {"server_lr": "0.1 to 3 (log)"}
+    assert "tuned" not in fedbench("info", "fedbuff").stdout
+
+
 def test_a_title_is_in_the_record_and_in_tables(tmp_path: Path, folder: Path) -> None:
     """Without the code, which a table does not run; the one of another process says the same."""
     code = (folder / "my_rule.py").read_text()

@@ -81,7 +81,7 @@ def test_from_the_price_to_the_choices() -> None:
     tune = ("tune", "three.yaml", "--quiet", "-o", "tuned")
     message = (
         "suite three: between begins from the options of fedavg at its nearest anchor few, and there are none yet; "
-        "`fedbench tune three -p few -a fedavg` makes them"
+        "`fedbench tune three.yaml -p few -a fedavg` makes them"
     )
     assert refused(*tune, "-p", "between") == message
     assert not Path("runs").exists(), "nothing was computed before it was refused"

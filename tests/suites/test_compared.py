@@ -70,3 +70,11 @@ def test_names_that_there_are_not() -> None:
         found.at(["rouhg"])
     with pytest.raises(UsageError, match="it has no row 'fedbuf'; did you mean 'fedbuff'"):
         found.labels(["fedbuf"])
+
+
+def test_rows_have_the_titles_of_their_records(record: Callable[..., Record]) -> None:
+    runs = [record("own", 0), record("own[damping=0.5]", 0), record("fedavg", 0)]
+    for one in runs[:2]:
+        alter(one, "spec.algorithm.title", "Own & new")
+    titles = of_records(runs, "records here").titles
+    assert titles == {"own": "Own & new", "own[damping=0.5]": "Own & new [damping=0.5]"}

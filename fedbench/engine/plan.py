@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from fedbench import written
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_vectors
 from fedbench.engine.policy import rounds_text
@@ -104,7 +105,8 @@ class PlanSummary:
     `jobs_consumed` those that updates consume, and `jobs_left`, `jobs_dropped_out` and `jobs_late`
     those that were lost or called off. `rounds` is what the scenario asks of rounds, and whether
     that applies. `job_seconds` has the means over the clients of the compute time of a job, where
-    the scenario holds one. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
+    the scenario holds one. `classes` says how the training examples of a file of one's own fall
+    into classes. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
     `server_vectors` is the largest number of model-sized vectors that the server keeps from update
     to update, and `public_logits_vectors` what its logits of public examples come to beside them.
     What the server computes itself is counted in examples, as forward passes and as gradients;
@@ -147,6 +149,7 @@ class PlanSummary:
     server_seconds_per_update: float
     rounds: str
     job_seconds: str
+    classes: str
     trainer: str
     device: str
     trainer_reason: str
@@ -182,6 +185,7 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         server_seconds_per_update=setup.server.seconds,
         rounds=rounds_text(setup),
         job_seconds=_job_seconds(setup),
+        classes=_classes(setup),
         trainer=choice.name,
         device=choice.device,
         trainer_reason=choice.reason,
@@ -197,3 +201,13 @@ def _job_seconds(setup: Setup) -> str:
         return ""
     seconds = setup.info.job_seconds
     return f"harmonic mean {1 / (1 / seconds).mean():.4g}, arithmetic mean {seconds.mean():.4g}"
+
+
+def _classes(setup: Setup) -> str:
+    """Returns in words how large the classes of a file of one's own are; else '', since data are
+    not loaded for that alone."""
+    if setup.scenario.task.file is None:
+        return ""
+    counts = setup.counts.sum(axis=0)
+    few, many = written.counted(int(counts.min()), "example"), f"{counts.max():,.0f}"
+    return f"{len(counts)} of {few} to {many}; to guess the largest is right for {written.percent(counts.max() / counts.sum())}"

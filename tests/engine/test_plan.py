@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,3 +125,16 @@ def test_the_means_of_job_times_are_told_where_one_is_held() -> None:
     summary = plan(spec("fedavg[cohort_size=2]", held, "clients=2", "local.steps=[1, 3]"))
     assert summary.job_seconds == "harmonic mean 1.5, arithmetic mean 2"
     assert plan(spec("fedavg[cohort_size=2]")).job_seconds == ""
+
+
+def test_the_classes_of_a_file_of_ones_own_are_told(tmp_path: Path) -> None:
+    """A fifth of every class is held out for testing. Data of the library are not loaded for it."""
+    np.savez(tmp_path / "mine.npz", x=np.arange(1250.0, dtype=np.float32)[:, None], y=np.repeat([0, 1, 2], [1000, 200, 50]))
+    (tmp_path / "mine.yaml").write_text(
+        "{schema: 1, name: mine, about: Mine., task: {file: mine.npz, label: y, model: softmax}, clients: 4, partition: {kind: iid}, "
+        "local: {steps: 2, batch_size: 5}, compute: {kind: per_step, step_seconds: 1}, budget: {updates: 3, seconds: 9}, "
+        "evaluation: {every_seconds: 1}}"
+    )
+    summary = plan(RunSpec(load(tmp_path / "mine.yaml"), registry.algorithm("fedavg[cohort_size=2]"), 0))
+    assert summary.classes == "3 of 40 examples to 800; to guess the largest is right for 80 %"
+    assert plan(spec("fedavg[cohort_size=2]")).classes == ""

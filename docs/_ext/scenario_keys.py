@@ -43,7 +43,7 @@ UNITS = {
     "examples_per_client": "examples",
     "public.size": "examples",
     "tokens": "tokens",
-    "targets.value": "share",
+    "targets.value": "share, or the metric's",
     "evaluation.ratio": "factor",
     "compute.slowdown.low": "factor",
     "compute.slowdown.high": "factor",

@@ -38,6 +38,7 @@ from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.base import Float, Integer, Seconds
+from fedbench.scenarios.schema import ACCURACY
 from fedbench.suites.anchors import Near
 from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite
@@ -147,6 +148,8 @@ def area_under(run: Record) -> float:
     target. A model counts until the next evaluation, the last one until the end; after a run has
     stopped at its targets the highest one counts. So who stops early loses nothing."""
     scenario = run.spec.scenario
+    if (metric := scenario.compared[0].metric) != ACCURACY:
+        raise UsageError(f"tune: trials are ordered by {ACCURACY}, so scenario {scenario.name} needs targets in it, got {metric}")
     top, budget = max(float(target.value) for target in scenario.compared), float(scenario.budget.seconds)
     values = np.minimum(np.nan_to_num(np.asarray(run.curves["test_accuracy"], np.float64)), top)
     if run.outcome.ended_by == "target":

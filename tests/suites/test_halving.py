@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fedbench as fb
 from fedbench.algorithms.fedasync import FedAsync
 from fedbench.algorithms.fedavg import FedAvg
 from fedbench.errors import RecordError, UsageError
@@ -270,6 +271,17 @@ def test_the_area_under_a_curve() -> None:
     assert (target.value, one.curves["seconds"].tolist()) == (0.8, [0, 5, 10])
     assert area_under(one) == pytest.approx((5 * 0.4 + (budget - 10) * 0.8) / budget, abs=1e-7)
     assert area_under(stopped) == pytest.approx((budget - 5) * 0.8 / budget, abs=1e-7), "the last evaluation may be below"
+
+
+def test_an_area_is_one_of_test_accuracy() -> None:
+    changes = ["clients=6", "budget.updates=1", "task.model=softmax", "evaluation.metrics=[client_loss_mean]"]
+    (run,) = fb.run(
+        "digits-demo", "fedavg[cohort_size=2]", overrides=[*changes, "targets=[{metric: client_loss_mean, value: 2}]"]
+    )
+    with pytest.raises(
+        UsageError, match=r"^tune: trials are ordered by test_accuracy, .* digits-demo needs .*, got client_loss_mean$"
+    ):
+        area_under(run)
 
 
 # ---- the suite's file ----

@@ -24,7 +24,16 @@ from fedbench.own_models import Named
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 TAKEN = ("seconds", "version", "updates", "steps", "gradient_evaluations", "bytes", "test_accuracy", "test_loss", "train_loss")
-"""Names of other curves. Those that begin with `client_`, `class_` or `server_` are ours too."""
+"""Names of other curves."""
+TAKEN_IN_FRAMES = frozenset(
+    """algorithm available_fraction avoided_steps busy_fraction busy_seconds busy_seconds_lost bytes_down bytes_up bytes_wasted
+    checkpoint_bytes_peak end_seconds ended_by evaluated_on jobs jobs_consumed jobs_dropped_out jobs_late jobs_left messages_peak
+    participation_gini participation_gini_available participation_max participation_min point public_logits_bytes run_id scenario
+    seed staleness_max staleness_mean state steps_done steps_wasted test_accuracy_last_10 trained_steps wall_seconds""".split()  # noqa: SIM905
+)
+"""Names of other columns in a table of records or of their curves."""
+OURS = ("client_", "class_", "server_", "option_", "seconds_to_")
+"""What names of other curves and columns begin with."""
 
 BUILT_IN = {
     f"client_{what}_{over}": what == "accuracy" and over != "spread"
@@ -35,6 +44,7 @@ BUILT_IN = {
 deviation over clients. Beside them `class_accuracy_7` is the accuracy of class 7."""
 CLASS = re.compile(r"class_accuracy_(0|[1-9][0-9]{0,5})")
 
+LARGEST = float(np.finfo(np.float32).max)  # curves are float32
 Array = npt.NDArray[Any]
 Measure = Callable[[Array, Array, Array], float]
 """A function of logits, labels and features."""
@@ -47,7 +57,7 @@ def built_in(name: str) -> bool | None:
 
 def is_free(name: str) -> bool:
     """Returns whether a metric of the user's own may have this name."""
-    return NAME.fullmatch(name) is not None and name not in TAKEN and not name.startswith(("client_", "class_", "server_"))
+    return NAME.fullmatch(name) is not None and name not in TAKEN and name not in TAKEN_IN_FRAMES and not name.startswith(OURS)
 
 
 def declared(code: Named) -> tuple[str, bool]:
@@ -69,7 +79,7 @@ def declared(code: Named) -> tuple[str, bool]:
             f"got {'none' if name is None else quoted(name, 80)}"
         )
     if not is_free(name):
-        raise UsageError(f"metric {code.selector}: expected a name that no other curve has, got {name!r}")
+        raise UsageError(f"metric {code.selector}: expected a name that no other curve or column has, got {name!r}")
     if not isinstance(higher, bool):
         raise UsageError(f"metric {code.selector}: higher_is_better must be True or False, got {quoted(higher, 80)}")
     return name, higher
@@ -126,7 +136,9 @@ class Measured:
         found = np.asarray(value) if isinstance(value, int | float | np.ndarray | np.generic) else None
         if found is None or found.shape or found.dtype.kind not in "fiu":
             raise UsageError(f"metric {self.selector}: value must give a number, got {quoted(value, 80)}")
-        return float(found)
+        if np.isfinite(number := float(found)) and abs(number) > LARGEST:
+            raise UsageError(f"metric {self.selector}: value must be within ±{LARGEST:.3g}, got {number:.3g}")
+        return number
 
 
 _ELSEWHERE: dict[tuple[str, str], Measure] = {}  # by sum and class: what computes a metric in the place of this process

@@ -89,9 +89,9 @@ def is_own(model: str) -> bool:
     return ":" in model or model.endswith(".py")
 
 
-def name_of(model: str) -> str:
+def name_of(model: str, kind: str = "model") -> str:
     """Returns the class or function that a selector names. UsageError for another form."""
-    return _parts(model)["name"]
+    return _parts(model, kind)["name"]
 
 
 def short(model: str) -> str:
@@ -151,7 +151,7 @@ def recorded(model: str, sha256: str, given: str | None, kind: str = "model") ->
     `of`."""
     if given is None:
         return of(model, sha256, kind)
-    if name_of(given) != name_of(model):
+    if name_of(given, kind) != name_of(model, kind):
         raise OriginError(f"record: its {kind} is {short(model)}, got {given}")
     return named(given, sha256=sha256, kind=kind)
 

@@ -164,19 +164,23 @@ def _with_metrics(
     recorded: Spec, given: Sequence[str], *, only_confined: bool
 ) -> Iterator[contextlib.AbstractContextManager[Process]]:
     """Yields contexts in which each metric of a record that is the user's own runs in a process of
-    its own. `given` is the code that the user names for them."""
-    places = {own_models.name_of(one): one for one in given}
+    its own. `given` is the code that the user names for them. Of classes of one name, that with the
+    sum of the record is taken."""
+    places = [*dict.fromkeys(given)]
     named = [one for one in recorded.scenario.evaluation.metrics if one.code and one.sha256]
     for one in named:
         assert one.code
         assert one.sha256
-        code = own_models.recorded(one.code, one.sha256, places.pop(own_models.name_of(one.code), None), "metric")
+        same = [place for place in places if own_models.name_of(place, "metric") == own_models.name_of(one.code)]
+        if len(same) > 1:
+            same = [place for place in same if own_models.named(place, kind="metric").sha256 == one.sha256]
+        place = same[0] if same else None
+        places = [other for other in places if other != place]
+        code = own_models.recorded(one.code, one.sha256, place, "metric")
         yield isolated_metric(code, one.name, higher_is_better=one.higher_is_better, only_confined=only_confined)
     if places:
         known = [own_models.short(one.code) for one in named if one.code]
-        raise OriginError(
-            f"record: it has no metric {next(iter(places.values()))}; it has {', '.join(known) or 'none of its own'}"
-        )
+        raise OriginError(f"record: it has no metric {places[0]}; it has {', '.join(known) or 'none of its own'}")
 
 
 @contextlib.contextmanager

@@ -342,7 +342,7 @@ class _Series:
         self.evaluated[run.index] = self.evaluated.get(run.index, 0) + len(points)
 
     def _end(self, run: WatchedRun, record: Record) -> None:
-        self._evaluate(run, evaluations(record.curves, self.evaluated.get(run.index, 0)))
+        self._evaluate(run, evaluations(record, self.evaluated.get(run.index, 0)))
         for one in self.watchers:
             one.on_end(run, record)
 

@@ -18,12 +18,13 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.launch.executors import Tell
-from fedbench.results.record import Curves, Record
+from fedbench.results.record import Record, own_curves
 from fedbench.results.sections import METRICS
 
 if TYPE_CHECKING:
     from fedbench.launch.records import Records
 
+PLACE = ("seconds", "version")  # where a point lies
 REPORT_EVERY = 0.2  # host seconds between two reports of a run
 
 
@@ -131,6 +132,8 @@ class Evaluation:
         The number of server updates.
     test_accuracy, test_loss, train_loss : float
         The metrics; NaN where a task does not have one.
+    others : tuple of (str, float)
+        Names and values of those that the scenario's `evaluation.metrics` has.
     """
 
     point: int
@@ -139,23 +142,25 @@ class Evaluation:
     test_accuracy: float
     test_loss: float
     train_loss: float
+    others: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of(cls, point: int, row: Mapping[str, float]) -> Evaluation:
         """Returns the point of this row. Metrics are rounded to float32, as a record keeps them."""
         metrics = {name: float(np.float32(row.get(name, np.nan))) for name in METRICS}
-        return cls(point=point, seconds=float(row["seconds"]), version=int(row["version"]), **metrics)
+        others = tuple((name, float(np.float32(value))) for name, value in row.items() if name not in (*PLACE, *METRICS))
+        return cls(point=point, seconds=float(row["seconds"]), version=int(row["version"]), **metrics, others=others)
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The metrics by name, without those that the task does not have."""
-        found = {name: float(getattr(self, name)) for name in METRICS}
+        """All metrics by name, without those that are NaN."""
+        found = {name: float(getattr(self, name)) for name in METRICS} | dict(self.others)
         return {name: value for name, value in found.items() if not np.isnan(value)}
 
 
-def evaluations(curves: Curves, first: int = 0) -> list[Evaluation]:
+def evaluations(record: Record, first: int = 0) -> list[Evaluation]:
     """Returns the points of a record's curves, from the point `first` on."""
-    names = ("seconds", "version", *METRICS)
+    names, curves = (*PLACE, *METRICS, *own_curves(record.spec.scenario)), record.curves
     return [
         Evaluation.of(point, {name: float(curves[name][point]) for name in names})
         for point in range(first, len(curves["seconds"]))

@@ -132,9 +132,9 @@ def option(value: object) -> str:
 
 
 def targets(goals: Iterable[float]) -> str:
-    """Returns targets in test accuracy: `test accuracy 0.6, 0.7`."""
+    """Returns targets in test accuracy: `test accuracy 0.6, 0.7`. There may be others."""
     values = ", ".join(f"{one:g}" for one in goals)
-    return f"test accuracy {values}" if values else "none"
+    return f"test accuracy {values}" if values else "none of test accuracy"
 
 
 def target(metric: str, value: float) -> str:

@@ -36,9 +36,9 @@ class MetricPart(Part):
                 raise ValueError(f"expected a metric of the library, or the code of one's own, got {self.name!r}")
             return
         if not is_free(self.name):
-            raise ValueError(f"name: expected one that no other curve has, got {self.name!r}")
+            raise ValueError(f"name: expected one that no other curve or column has, got {self.name!r}")
         try:
-            own_models.name_of(self.code)
+            own_models.name_of(self.code, "metric")
         except UsageError as error:
             raise ValueError(str(error)) from None
 

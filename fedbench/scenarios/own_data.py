@@ -75,6 +75,10 @@ def _metric(given: object, where: str, *, by_user: bool) -> object:
     folder, sum_ = Path(where).parent, stated.get("sha256")
     one = own_models.named(code, [folder], sum_ if isinstance(sum_, str) else None, "metric")
     name, higher = own_metrics.declared(one)
+    found = {"name": name, "higher_is_better": higher}
+    for key, value in found.items():
+        if stated.get(key, value) != value:
+            raise UsageError(f"evaluation.metrics: the class of {code} has {key} {value!r}, got {stated[key]!r:.80}")
     if one.module is None:
         code = f"{places.as_recorded(code.rpartition(':')[0], folder)}:{one.name}"
-    return {**stated, "code": code, "sha256": one.sha256, "name": name, "higher_is_better": higher}
+    return {**stated, "code": code, "sha256": one.sha256, **found}

@@ -24,6 +24,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.engine.verify import verify
 from fedbench.errors import OriginError, RecordError, UsageError
 from fedbench.launch.runner import specs
+from fedbench.launch.watchers.lines import COLUMNS as LINES
 from fedbench.own_metrics import Measured
 from fedbench.results import archive
 from fedbench.results.record import COLUMNS, Record, with_results
@@ -238,6 +239,19 @@ def test_verify_in_a_process_of_its_own(file: Path, tmp_path: Path, monkeypatch:
         verify(found, metrics=codes)
 
 
+def test_verify_with_classes_of_one_name(tmp_path: Path) -> None:
+    """In whichever order their files are named."""
+    codes = [f"{tmp_path}/{name}.py:F" for name in "fg"]
+    for name, code in zip("fg", codes, strict=True):
+        Path(code[:-2]).write_text(BODY.replace("'f'", f"'{name}'") + "return 1")
+    found = record([*SMALL, "budget.seconds=2", f"evaluation.metrics=[{','.join(codes)}]"])
+    for given in (codes, codes[::-1], [*codes, codes[0]]):
+        own_models._NAMED.clear()
+        assert verify(found, metrics=given).verdict == "identical"
+    with pytest.raises(UsageError, match=r"^metric '\.': expected path/to/file.py:Class"):
+        verify(found, metrics=["."])
+
+
 def test_comparing_by_any_metric(file: Path, tmp_path: Path) -> None:
     changes = settings(file, targets="[{metric: brier, value: 0.88}, {value: 0.3}]")
     records = fb.run(
@@ -263,6 +277,15 @@ def test_names_that_are_taken_are_those_of_curves() -> None:
     assert set(own_metrics.TAKEN) - {"updates"} == {name for name in COLUMNS if not name.startswith("server_")}
 
 
+def test_names_that_are_taken_are_those_of_columns() -> None:
+    """Of a table of records, of curves, and of a watcher's file."""
+    (found,) = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=[*SMALL, "budget.seconds=2"])
+    records = fb.Records([found])
+    columns = {*records.frame().columns, *records.curves().columns, *LINES}
+    assert not [name for name in columns if own_metrics.is_free(name)]
+    assert columns >= own_metrics.TAKEN_IN_FRAMES
+
+
 BODY = """import fedbench as fb
 import numpy as np
 
@@ -280,13 +303,15 @@ class F(fb.Metric):
         ("class F: pass", r"the body of class F must state `name`, .* got none$"),
         ("class F:\n    name = 'Big F'", r"must state `name`, at most 60 small letters, digits and underscores, got 'Big F'$"),
         ("class F:\n    name = 'a' + 'b'", r"must state `name`, .* got none$"),
-        ("class F:\n    name = 'test_loss'", r"expected a name that no other curve has, got 'test_loss'$"),
-        ("class F:\n    name = 'client_f'", r"expected a name that no other curve has, got 'client_f'$"),
+        ("class F:\n    name = 'test_loss'", r"expected a name that no other curve or column has, got 'test_loss'$"),
+        ("class F:\n    name = 'seed'", r"expected a name that no other curve or column has, got 'seed'$"),
+        ("class F:\n    name = 'client_f'", r"expected a name that no other curve or column has, got 'client_f'$"),
         ("class F:\n    name = 'f'\n    higher_is_better = 'yes'", r"higher_is_better must be True or False, got 'yes'$"),
         ("class F:\n    name = 'f'", r"expected a class that extends fedbench.Metric, got <class '.*F'>"),
         ("def F(): pass", r"bad.py has no class 'F'"),
         (BODY + "return 1\nF.name = 'g'", r"the text of its class states 'f' and True, the class has 'g' and True$"),
         (BODY + "return 'high'", r"value must give a number, got 'high'$"),
+        (BODY + "return 1e39", r"value must be within ±3.4e\+38, got 1e\+39$"),
         (BODY + "return True", r"value must give a number, got True$"),
         (BODY + "return logits.mean(1)", r"value must give a number, got array"),
         (BODY + "return 1 / 0", r"fails on logits \(\d+, 10\): .*bad.py, line 7, in value: ZeroDivisionError: division by zero"),
@@ -323,6 +348,12 @@ def test_settings_that_are_refused(setting: str, message: str) -> None:
 
 
 def test_metrics_that_do_not_go_together(file: Path) -> None:
+    for stated, message in (
+        ("name: briar", "name 'brier', got 'briar'"),
+        ("higher_is_better: true", "higher_is_better False, got True"),
+    ):
+        with pytest.raises(UsageError, match=rf"^evaluation.metrics: the class of {file}:Brier has {message}$"):
+            load("digits-demo", [f"evaluation.metrics=[{{code: '{file}:Brier', {stated}}}]"])
     with pytest.raises(UsageError, match=r"metrics: expected every name once, got 'zeros' twice"):
         load("digits-demo", settings(file, "Zeros", "Zeros"))
     mixed = settings(file, targets="[{metric: brier, value: 0.5}, {value: 0.9}]")

@@ -15,6 +15,7 @@ from fedbench import extras
 from fedbench.engine.run import RunOptions
 from fedbench.errors import UsageError
 from fedbench.launch import watchers
+from fedbench.launch.watch import WatchersFailed
 from fedbench.results.record import Record
 from tests.cli.commands import fedbench
 
@@ -66,6 +67,26 @@ def test_a_torn_header_is_made_whole(tmp_path: Path) -> None:
     file.write_text("run_id,scen")
     (record,) = fb.run("digits-demo", TWO[0], overrides=SMALL, watch=f"csv:{file}")
     check_rows(rows(file), record)
+
+
+def test_lines_of_csv_have_all_metrics(tmp_path: Path) -> None:
+    """Runs with others do not go into the same file, and are not lost."""
+    file = tmp_path / "points.csv"
+    more = [*SMALL, "evaluation.metrics=[client_loss_spread, class_accuracy_3]"]
+    (record,) = fb.run("digits-demo", TWO[0], overrides=more, watch=f"csv:{file}")
+    check_rows(rows(file), record)
+    for name in ("client_loss_spread", "class_accuracy_3"):
+        np.testing.assert_array_equal(np.array([row[name] for row in rows(file)]).astype(np.float32), record.curves[name])
+    assert record.curves["client_loss_spread"].any()
+    whole = file.read_text()
+    with pytest.raises(WatchersFailed) as caught:
+        fb.run("digits-demo", TWO[0], overrides=SMALL, watch=f"csv:{file}")
+    message = "the file has columns for client_loss_spread, class_accuracy_3 beside accuracy and losses, the run has nothing"
+    assert str(caught.value).endswith(message)
+    assert caught.value.records is not None
+    assert file.read_text() == whole
+    fb.run("digits-demo", TWO[1], overrides=more, watch=f"csv:{file}")
+    assert file.read_text().startswith(whole)
 
 
 REFUSED = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -18,25 +19,36 @@ COLUMNS = ("run_id", "scenario", "algorithm", "seed", "point", "seconds", "versi
 
 class Csv(Watcher):
     """Appends a line for every evaluation, whole and at once. Lines that are in the file stay: a
-    run that is computed again adds the same lines again."""
+    run that is computed again adds the same lines again. All runs of a file have the same metrics,
+    which its header names."""
 
     def __init__(self, where: str) -> None:
-        """Opens the file, and writes the header if it is new. What a killed process left of a last
-        line is cut off. UsageError if the file has other columns."""
-        header = _line(COLUMNS)
+        """Opens the file. What a killed process left of a last line is cut off. UsageError if the
+        file has other columns."""
+        first = _line(COLUMNS)[:-1]
         self._file = Path(where).open("a+b", buffering=0)  # noqa: SIM115
         self._file.seek(0)
         content = self._file.read()
-        if content and not content.startswith(header) and not header.startswith(content):
+        if not content.startswith((first + b"\n", first + b",")) and not first.startswith(content):
             self._file.close()
             raise UsageError(f"watch 'csv:{where:.300}': the file is there and has other columns; name another one")
         self._file.truncate(content.rfind(b"\n") + 1)
-        if not content.startswith(header):
-            self._file.write(header)
+        self._header = content[: content.find(b"\n") + 1]
 
     def on_evaluation(self, run: WatchedRun, evaluation: Evaluation) -> None:
-        spec = run.spec
-        metrics = ["" if np.isnan(value := getattr(evaluation, name)) else str(np.float32(value)) for name in METRICS]
+        """Writes the header before the first line. UsageError if the run has other metrics than
+        the header."""
+        spec, others = run.spec, dict(evaluation.others)
+        header = _line((*COLUMNS, *others))
+        if not self._header:
+            self._file.write(header)
+            self._header = header
+        if header != self._header:
+            self.on_close()
+            names = self._header.decode().split(",")[len(COLUMNS) :]
+            raise UsageError(f"the file has columns for {_named(names)} beside accuracy and losses, the run has {_named(others)}")
+        values = [*(getattr(evaluation, name) for name in METRICS), *others.values()]
+        metrics = ["" if np.isnan(value) else str(np.float32(value)) for value in values]
         named = (spec.run_id, spec.scenario.name, spec.selector, spec.seed)
         self._file.write(_line((*named, evaluation.point, evaluation.seconds, evaluation.version, *metrics)))
 
@@ -44,6 +56,10 @@ class Csv(Watcher):
         if not self._file.closed:
             os.fsync(self._file.fileno())
             self._file.close()
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(name.strip() for name in names) or "nothing"
 
 
 def _line(cells: tuple[object, ...]) -> bytes:

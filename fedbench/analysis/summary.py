@@ -4,6 +4,7 @@ Every seed is counted."""
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -89,7 +90,12 @@ def summarize(records: Iterable[Record], axis: str | Axis = SECONDS) -> list[Sce
 
 def _told_apart(scenarios: Sequence[ScenarioSummary]) -> list[ScenarioSummary]:
     settings = differences([one.rows[0].runs[0].spec for one in scenarios])
-    return [replace(one, settings=tuple(own)) for one, own in zip(scenarios, settings, strict=True)]
+    found = [replace(one, settings=tuple(own)) for one, own in zip(scenarios, settings, strict=True)]
+    times = Counter(one.full_name for one in found)  # long settings may differ where a heading cuts them
+    return [
+        one if times[one.full_name] == 1 else replace(one, settings=(*one.settings, f"hash={one.scenario_hash[:12]}"))
+        for one in found
+    ]
 
 
 def _scenario(name: str, scenario_hash: str, by_selector: Mapping[str, Sequence[Record]], axis: Axis) -> ScenarioSummary:

@@ -2,6 +2,7 @@ import pytest
 
 from fedbench.analysis.summary import summarize
 from fedbench.errors import RecordError
+from fedbench.suites.compared import of_records
 from tests.analysis import runs_made_up as made_up
 from tests.conftest import alter, sixteen
 
@@ -152,6 +153,17 @@ def test_sections_of_one_name_say_what_tells_them_apart(record):
     alter(large, "spec.scenario.clients", 500)
     names = [one.full_name for one in summarize([small, large, other])]
     assert names == ["other", "slow_tail with clients=500", "slow_tail with clients=100"]
+
+
+def test_sections_that_a_heading_cuts_alike_have_their_hashes(record):
+    """Else one of them would take the place of the other."""
+    first, second = record(), record(scenario_hash="beef")
+    for run, last in ((first, 0.7), (second, 0.8)):
+        alter(run, "spec.scenario.targets", [{"metric": "test_accuracy", "value": value} for value in (0.5, 0.6, last)])
+        alter(run, "time_to_target", [])
+    names = [one.full_name for one in summarize([first, second])]
+    assert [name.split(", hash=")[1] for name in names] == sorted(sixteen(one)[:12] for one in ("beef", "c0ffee"))
+    assert {*of_records([first, second], "mine").rows} == {*names}
 
 
 def test_a_row_that_uses_public_data(record):

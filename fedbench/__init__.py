@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fedbench.launch.runner import plan, run
     from fedbench.launch.watch import Watcher
     from fedbench.metric import Metric
+    from fedbench.optimizer import Optimizer
     from fedbench.protocols import Algorithm
     from fedbench.results.store import Store
     from fedbench.scenarios.load import load as scenario
@@ -30,6 +31,7 @@ __all__ = [
     "Advice",
     "Algorithm",
     "Metric",
+    "Optimizer",
     "Records",
     "Store",
     "Task",
@@ -49,6 +51,7 @@ _PLACES = {
     "Advice": "fedbench.suites.advice.advise:Advice",
     "Algorithm": "fedbench.protocols:Algorithm",
     "Metric": "fedbench.metric:Metric",
+    "Optimizer": "fedbench.optimizer:Optimizer",
     "Records": "fedbench.launch.records:Records",
     "Store": "fedbench.results.store:Store",
     "Task": "fedbench.tasks.given:Task",

@@ -1,4 +1,5 @@
-"""Models and metrics of the user's own, by name: `path/to/mynet.py:Net` or `package.module:Net`.
+"""Models, metrics and optimisers of the user's own, by name: `path/to/mynet.py:Net` or
+`package.module:Net`.
 
 Code is run only if the user has named it: in a scenario's file, a setting, an option of the command
 line, or in Python. A scenario that comes out of a record has the same words and the sum of the
@@ -20,13 +21,13 @@ from fedbench.errors import OriginError, UsageError, nearest
 from fedbench.foreign import FROM_FILE, described
 
 SELECTOR = re.compile(r"(?:(?P<file>.+\.py)|(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)):(?P<name>[A-Za-z_]\w*)")
-KEYS = {"model": "task.model", "metric": "evaluation.metrics"}
+KEYS = {"model": "task.model", "metric": "evaluation.metrics", "optimizer": "local.optimizer"}
 """The keys of a scenario that name code, by what the code is."""
 
 
 class Named(NamedTuple):
     """Code that the user has named: a file or an installed module, what is taken out of it, the sum
-    of its content, and what it is, model or metric."""
+    of its content, and what it is, a key of KEYS."""
 
     selector: str
     file: Path
@@ -114,7 +115,7 @@ def named(model: str, folders: Iterable[Path] = (), sha256: str | None = None, k
         model: the selector.
         folders: where a file is looked for first; then in the working directory and the data root.
         sha256: if given, the sum that the content must have.
-        kind: what it is, model or metric.
+        kind: what it is, a key of KEYS.
 
     Raises:
         UsageError: the selector has another form, or its file cannot be read.

@@ -120,7 +120,8 @@ class Algorithm:
         that take part only once cannot.
     weighs_steps : bool
         Whether the server weighs the gradients of a job as if its rate were the same in all steps.
-        Then a scenario whose rate changes within a job is refused.
+        Then a scenario whose rate changes within a job, or that has an optimiser of one's own, is
+        refused.
     local_lr : float
         The clients' learning rate.
     weight_decay : float

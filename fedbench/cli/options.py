@@ -45,6 +45,10 @@ MetricFilesOption = Annotated[
     list[str] | None,
     typer.Option("--metric", help="file.py:Class or package.module:Class of a metric of yours in the record. Can be repeated."),
 ]
+OptimizerFileOption = Annotated[
+    str | None,
+    typer.Option("--optimizer", help="file.py:Class or package.module:Class of the record's local optimizer of yours."),
+]
 DrawOption = Annotated[int, typer.Option(help="Seed of the random draw.", min=0)]
 
 SuitesArgument = Annotated[

@@ -11,7 +11,15 @@ from typing import Annotated
 
 import typer
 
-from fedbench.cli.options import DrawOption, FileOption, JsonOption, MetricFilesOption, ModelFileOption, WorkersOption
+from fedbench.cli.options import (
+    DrawOption,
+    FileOption,
+    JsonOption,
+    MetricFilesOption,
+    ModelFileOption,
+    OptimizerFileOption,
+    WorkersOption,
+)
 from fedbench.cli.output import print_json, say
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import Verified, verify
@@ -32,6 +40,7 @@ class Wish:
     algorithm: str | None
     model: str | None
     metrics: Sequence[str]
+    optimizer: str | None
     tolerated: Set[str]
     skip_missing_data: bool
     as_json: bool
@@ -43,6 +52,7 @@ def command(
     algorithm: FileOption = None,
     model: ModelFileOption = None,
     metric: MetricFilesOption = None,
+    optimizer: OptimizerFileOption = None,
     tolerant: Annotated[
         bool, typer.Option("--tolerant", help="Accept results within tolerance, as on another machine or library version.")
     ] = False,
@@ -78,7 +88,7 @@ def command(
         random.Random(draw).shuffle(places)
     most = min(len(places), sample or len(places))
     tolerated = TRAINERS if tolerant else {"torch"} if tolerant_torch else set()
-    wish = Wish(workers, algorithm, model, metric or (), tolerated, skip_missing_data, as_json)
+    wish = Wish(workers, algorithm, model, metric or (), optimizer, tolerated, skip_missing_data, as_json)
     if len(places) == 1 and not skip_missing_data:
         return _exit([_verified(places[0], wish)])
     found = list(_verified_all(places, most, wish))
@@ -158,7 +168,7 @@ def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
         kept_model.check(folder, record)
         kept_parts.check(folder, record)
     how = RunOptions(workers=wish.workers)
-    result = verify(record, how, algorithm=wish.algorithm, model=wish.model, metrics=wish.metrics)
+    result = verify(record, how, algorithm=wish.algorithm, model=wish.model, metrics=wish.metrics, optimizer=wish.optimizer)
     if wish.as_json:
         print_json({"record": place.name, **result.as_dict()})
     else:

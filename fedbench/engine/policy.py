@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from fedbench import own_models
 from fedbench.engine import declared
 from fedbench.engine.alone import check_alone
 from fedbench.errors import UsageError
@@ -14,6 +15,7 @@ from fedbench.types import Dispatch, Poll, Rounds, Stream
 
 if TYPE_CHECKING:
     from fedbench.engine.setup import Setup
+    from fedbench.protocols import Algorithm
 
 PUBLIC_ROWS = 2000
 """How many unlabelled examples an error message suggests: as many as FedEcho's paper takes, or
@@ -40,6 +42,8 @@ def dispatch(setup: Setup) -> Dispatch:
             f"algorithm {algorithm.name} is not applicable: it weighs the gradients of a job by one rate, and local.schedule of scenario "
             f"{scenario.name} changes it; only by: version and prox=0 go with it"
         )
+    if local.optimizer is not None:
+        _check_optimizer(algorithm, local.optimizer)
     if isinstance(found, Stream) and found.routing is not None and algorithm.clients_remember:
         raise UsageError(f"algorithm {algorithm.name}: clients that keep a vector cannot have several tasks (routing)")
     if isinstance(found, Rounds):
@@ -51,6 +55,19 @@ def dispatch(setup: Setup) -> Dispatch:
             f"{scenario.at_work} (at_work)"
         )
     return _polled(setup, found) if isinstance(found, Poll) else found
+
+
+def _check_optimizer(algorithm: Algorithm, optimizer: str) -> None:
+    """Raises UsageError if the algorithm's local steps are not plain SGD, or must be."""
+    terms = sorted(algorithm.rule_terms & {"momentum", "adamw"})
+    why = (
+        "it weighs the gradients of a job as SGD does" if algorithm.weighs_steps else f"its local rule uses {' and '.join(terms)}"
+    )
+    if algorithm.weighs_steps or terms:
+        raise UsageError(
+            f"algorithm {algorithm.name} is not applicable: {why}, and local.optimizer {own_models.short(optimizer)} takes the place of "
+            "plain SGD"
+        )
 
 
 def _how_to_get_public_data(setup: Setup) -> str:

@@ -40,11 +40,13 @@ class RunSpec:
 
     @property
     def own(self) -> list[own_models.Named]:
-        """The code of the scenario's model and metrics, as far as it is the user's own who has
-        named it."""
+        """The code of the scenario's model, metrics and optimiser, as far as it is the user's own
+        who has named it."""
         task = self.scenario.task
         codes = [] if task.model_sha256 is None else [(task.model, task.model_sha256)]
         codes += [(one.code, one.sha256) for one in self.scenario.evaluation.metrics if one.code and one.sha256]
+        local = self.scenario.local
+        codes += [(local.optimizer, local.optimizer_sha256)] if local.optimizer and local.optimizer_sha256 else []
         return [found for code in codes if (found := own_models.allowed(*code)) is not None]
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from fedbench.engine import declared
 from fedbench.engine.compare import verdict as compared
 from fedbench.engine.evaluate import Progress
 from fedbench.engine.isolation.algorithm import Isolated
-from fedbench.engine.isolation.find import isolated, isolated_metric, isolated_model
+from fedbench.engine.isolation.find import isolated, isolated_metric, isolated_model, isolated_optimizer
 from fedbench.engine.isolation.process import Process
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
@@ -88,6 +88,7 @@ def verify(
     *,
     model: str | None = None,
     metrics: Sequence[str] = (),
+    optimizer: str | None = None,
     only_confined: bool = False,
 ) -> Verified:
     """Runs a record's specification again and returns how the two records compare.
@@ -99,16 +100,20 @@ def verify(
         algorithm: file.py:Class, where the record's own is neither built in nor an entry point.
         model: file.py:Class or package.module:Class, where the record's own is not of the library.
         metrics: file.py:Class or package.module:Class of every metric that is the user's own.
+        optimizer: file.py:Class or package.module:Class of the local optimiser, if it is the user's
+            own.
         only_confined: whether the code of a plug-in runs only if the system can confine it.
 
     Raises:
-        RecordError: if the algorithm, the model or a metric cannot be found or is another one.
+        RecordError: if the algorithm, the model, a metric or the optimiser cannot be found or is
+            another one.
         PluginError: if a plug-in fails.
     """
     with contextlib.ExitStack() as opened:
         spec = opened.enter_context(again_as_recorded(record.spec, algorithm, only_confined=only_confined))
         processes = opened.enter_context(_with_model(record.spec, model, only_confined=only_confined))
         processes += [opened.enter_context(one) for one in _with_metrics(record.spec, metrics, only_confined=only_confined)]
+        processes += opened.enter_context(_with_optimizer(record.spec, optimizer, only_confined=only_confined))
         if spec.run_id != record.run_id:
             raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
         run = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress)
@@ -181,6 +186,21 @@ def _with_metrics(
     if places:
         known = [own_models.short(one.code) for one in named if one.code]
         raise OriginError(f"record: it has no metric {places[0]}; it has {', '.join(known) or 'none of its own'}")
+
+
+@contextlib.contextmanager
+def _with_optimizer(recorded: Spec, given: str | None, *, only_confined: bool) -> Iterator[list[Process]]:
+    """Has the user's own optimiser of a record run in a process of its own, and yields that, if
+    there is one. `given` is the code that the user names for it."""
+    local = recorded.scenario.local
+    if local.optimizer is None or local.optimizer_sha256 is None:
+        if given is not None:
+            raise OriginError(f"record: it has no optimizer of its own, got {given}")
+        yield []
+        return
+    code = own_models.recorded(local.optimizer, local.optimizer_sha256, given, "optimizer")
+    with isolated_optimizer(code, only_confined=only_confined) as process:
+        yield [process]
 
 
 @contextlib.contextmanager

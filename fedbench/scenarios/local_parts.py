@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, SerializerFunctionWrapHandler, Tag, model_serializer
 
+from fedbench import own_models
+from fedbench.errors import UsageError
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
 from fedbench.scenarios.schedule_parts import AnySchedule
 
@@ -91,7 +93,7 @@ Steps = Annotated[
 ]
 
 
-LATER = ("schedule", "clip_norm", "label_smoothing")
+LATER = ("schedule", "clip_norm", "label_smoothing", "optimizer", "optimizer_sha256")
 """Keys of the local work that are written only where they are set."""
 
 
@@ -105,7 +107,9 @@ class LocalPart(Part):
     `schedule` has the factors of the rate. `clip_norm` bounds the Euclidean norm of the gradient of
     every mini-batch: a longer one is scaled to it, before weight decay and all other terms.
     `label_smoothing` is the weight of the uniform distribution over classes in the targets of the
-    clients' loss; evaluated losses are without it.
+    clients' loss; evaluated losses are without it. `optimizer` is the code of an optimiser of one's
+    own, `path/to/myopt.py:Lion` or `package.module:Lion`, and `optimizer_sha256` the sum of that
+    file, which is filled in when the scenario is read.
     """
 
     steps: Steps | None = None
@@ -114,10 +118,21 @@ class LocalPart(Part):
     schedule: AnySchedule | None = None
     clip_norm: PositiveFloat | None = None
     label_smoothing: Annotated[Float, Field(ge=0, lt=1)] = 0.0
+    optimizer: Annotated[str, Field(max_length=4000)] | None = None
+    optimizer_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
     def _check(self) -> None:
+        self._check_optimizer()
         if (self.steps is None) == (self.epochs is None):
             raise ValueError(f"exactly one of steps and epochs is needed, got {'neither' if self.steps is None else 'both'}")
+
+    def _check_optimizer(self) -> None:
+        try:
+            name = None if self.optimizer is None else own_models.name_of(self.optimizer, "optimizer")
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        if (name is None) != (self.optimizer_sha256 is None):
+            raise ValueError("optimizer and optimizer_sha256 belong together, got one of them")
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
@@ -146,6 +161,7 @@ class LocalPart(Part):
             "schedule.by": "local_step" if self.steps_differ else None,
             "clip_norm": self.clip_norm,
             "label_smoothing": self.label_smoothing or None,
+            "optimizer": self.optimizer and own_models.short(self.optimizer),
         }
         return [f"local.{key}={value}" for key, value in found.items() if value is not None]
 

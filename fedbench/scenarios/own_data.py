@@ -1,4 +1,4 @@
-"""Adds the SHA-256 sums of a user's own data files, and of the file of a model, to a scenario, so
+"""Adds the SHA-256 sums of a user's own data files, and of files of code, to a scenario, so
 that a record says from which data it has learned, and what has learned."""
 
 from __future__ import annotations
@@ -39,17 +39,27 @@ def with_model(content: Mapping[str, object], where: str, *, by_user: bool) -> M
     that of the file. Without `by_user`, the content is not what the user wrote: if it states a sum,
     it stays as it is and allows nothing.
     """
-    task = content.get("task")
-    if not isinstance(task, Mapping) or not isinstance(model := task.get("model"), str) or not own_models.is_own(model):
+    return _with_code(content, where, "task", "model", by_user=by_user)
+
+
+def with_optimizer(content: Mapping[str, object], where: str, *, by_user: bool) -> Mapping[str, object]:
+    """Returns the content of a scenario whose local work has the sum of an optimiser of the user's
+    own, and allows that code to be run. The rules are those of `with_model`."""
+    return _with_code(content, where, "local", "optimizer", by_user=by_user)
+
+
+def _with_code(content: Mapping[str, object], where: str, group: str, key: str, *, by_user: bool) -> Mapping[str, object]:
+    keys = content.get(group)
+    if not isinstance(keys, Mapping) or not isinstance(code := keys.get(key), str) or not own_models.is_own(code):
         return content
-    stated = task.get("model_sha256")
+    stated = keys.get(f"{key}_sha256")
     if stated is not None and not by_user:
         return content
     folder = Path(where).parent
-    one = own_models.named(model, [folder], stated if isinstance(stated, str) else None)
+    one = own_models.named(code, [folder], stated if isinstance(stated, str) else None, key)
     if one.module is None:
-        model = f"{places.as_recorded(model.rpartition(':')[0], folder)}:{one.name}"
-    return {**content, "task": {**task, "model": model, "model_sha256": one.sha256}}
+        code = f"{places.as_recorded(code.rpartition(':')[0], folder)}:{one.name}"
+    return {**content, group: {**keys, key: code, f"{key}_sha256": one.sha256}}
 
 
 def with_metrics(content: Mapping[str, object], where: str, *, by_user: bool) -> Mapping[str, object]:

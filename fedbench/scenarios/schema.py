@@ -246,6 +246,9 @@ def _content_hash(scenario: Scenario) -> str:
     if scenario.task.model_sha256 is not None:  # the sum is hashed, wherever the file is
         _drop(content, "task.model")
         content["model"] = own_models.name_of(scenario.task.model)
+    if scenario.local.optimizer is not None:
+        _drop(content, "local.optimizer")
+        content["optimizer"] = own_models.name_of(scenario.local.optimizer)
     if metrics := scenario.evaluation.metrics:
         content["metrics"] = [
             [one.code and own_models.name_of(one.code), one.sha256, one.name, one.higher_is_better] for one in metrics

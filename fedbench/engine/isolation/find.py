@@ -1,4 +1,5 @@
-"""Finds the algorithm, the model or a metric of a record and starts a process for it."""
+"""Finds the algorithm, the model, a metric or the optimiser of a record and starts a process for
+it."""
 
 from __future__ import annotations
 
@@ -10,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fedbench import extras, origins, own_metrics, own_models
+from fedbench import extras, origins, own_metrics, own_models, own_optimizers
 from fedbench.engine.isolation.algorithm import Isolated
 from fedbench.engine.isolation.measured import Measured
 from fedbench.engine.isolation.metric import There as Metric
+from fedbench.engine.isolation.optimizer import There as Optimizer
 from fedbench.engine.isolation.process import ConfinedError, Process
 from fedbench.errors import OriginError, PluginError, UsageError
 from fedbench.own_models import Named
@@ -97,6 +99,17 @@ def isolated_metric(code: Named, name: str, *, higher_is_better: bool, only_conf
     with (
         _own(code, [name, higher_is_better], only_confined=only_confined) as process,
         own_metrics.measured_elsewhere(code, Metric(process)),
+    ):
+        yield process
+
+
+@contextlib.contextmanager
+def isolated_optimizer(code: Named, *, only_confined: bool = False) -> Iterator[Process]:
+    """Has another process make the steps of this optimiser until the end of the block, and yields
+    it. The errors are those of `isolated_model`."""
+    with (
+        _own(code, only_confined=only_confined) as process,
+        own_optimizers.optimized_elsewhere(code, Optimizer(process)),
     ):
         yield process
 

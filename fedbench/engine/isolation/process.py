@@ -23,6 +23,7 @@ SERVED = {
     "algorithm": "fedbench.engine.isolation.child",
     "model": "fedbench.engine.isolation.child_of_model",
     "metric": "fedbench.engine.isolation.child_of_metric",
+    "optimizer": "fedbench.engine.isolation.child_of_optimizer",
 }
 """What runs in the other process, by what the plug-in is."""
 LONGEST = 2000  # characters of a message
@@ -67,7 +68,7 @@ class Process:
             raise
 
     def release(self, message: int) -> None:
-        """Lets the plug-in forget a message, before its next call."""
+        """Lets the plug-in forget a message or a job, before its next call."""
         self._released.append(message)
 
     def _received(self, until: float) -> object:

@@ -72,6 +72,11 @@ def choose(
     check_wish(wish, device)
     if device != CPU:
         _check_side_by_side(task.model, device)
+        if local is not None and local.optimizer is not None:
+            raise UsageError(
+                f"device {device}: jobs train side by side there, and local.optimizer {local.optimizer} takes one at a time; leave out "
+                "--device"
+            )
         return Choice("torch", f"asked for device {device}", device)
     if wish == "torch":
         return Choice("torch", "asked for")

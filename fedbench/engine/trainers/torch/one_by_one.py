@@ -9,19 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fedbench.engine.trainers.base import Assignment, Stage
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import own_optimizers
+from fedbench.engine.trainers.base import Assignment, Stage, Workload
 from fedbench.engine.trainers.torch.base import TorchTask
-from fedbench.engine.trainers.torch.data import host
+from fedbench.engine.trainers.torch.data import host, load
 from fedbench.engine.trainers.torch.replica import Replica
 from fedbench.engine.trainers.torch.rule import Direction, is_plain
+from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream
-from fedbench.types import Array, Work
+from fedbench.own_optimizers import Begin, Step
+from fedbench.types import Array, LocalRule, Work
 
 
 class TorchTrainer(TorchTask):
     """Trains a Task. `workers` threads share the jobs of a wave."""
 
     channels_last_where_faster = True
+
+    def __init__(self, workload: Workload, *, workers: int = 1, dtype: npt.DTypeLike = np.float32, device: str = "cpu") -> None:
+        super().__init__(workload, workers=workers, dtype=dtype, device=device)
+        code, sha256 = self.local.optimizer, self.local.optimizer_sha256
+        self.begin = None if code is None or sha256 is None else own_optimizers.made(code, sha256)
 
     def train(self, wave: Sequence[Assignment]) -> list[Work]:
         return self._map(self._run, wave)
@@ -37,13 +48,28 @@ class TorchTrainer(TorchTask):
         replica.module.train()
         by_products: dict[str, Array] = {}
         local = self.local
-        if is_plain(rule) and local.clip_norm is None and not local.steps_differ:
+        if self.begin is None and is_plain(rule) and local.clip_norm is None and not local.steps_differ:
             for features, labels in self._batches(job):
                 replica.descend(features, labels, rule.lr, rule.weight_decay)
         else:
             y, direction = replica.flat, Direction(rule, clip_norm=local.clip_norm)
+            update = None if self.begin is None else self._begun(self.begin, rule)
             for step, batch in enumerate(self._batches(job)):
                 h = direction.gradient(replica, *batch)
-                y.add_(direction(h, y), alpha=-rule.lr * local.factor_of_step(step))
+                lr = rule.lr * local.factor_of_step(step)
+                if update is None:
+                    y.add_(direction(h, y), alpha=-lr)
+                else:
+                    load(y, update(host(y), host(direction(h, y)), step, lr))
             by_products = direction.by_products(job.steps)
         return self._work(replica, assignment, host(replica.flat), host(replica.buffers), by_products)
+
+    def _begun(self, begin: Begin, rule: LocalRule) -> Step:
+        """Returns the steps of a job by the user's own optimiser, which takes the place of plain
+        SGD. UsageError if the rule has another optimiser."""
+        if rule.optimizer != "sgd" or rule.momentum:
+            raise UsageError(
+                f"optimizer {self.local.optimizer}: takes the place of plain SGD, got a local rule with optimizer {rule.optimizer} and "
+                f"momentum {rule.momentum:g}"
+            )
+        return begin(rule.start)

@@ -91,7 +91,7 @@ def test_a_class_in_python_is_named_by_its_module(tmp_path: Path, monkeypatch: p
     sent = pickle.dumps(RunSpec(found.spec.scenario, registry.algorithm("fedavg"), 0))
     monkeypatch.setattr(own_models, "_NAMED", {})
     monkeypatch.setattr(given, "_HELD", {})
-    assert pickle.loads(sent).model is not None
+    assert [one.kind for one in pickle.loads(sent).own] == ["model"]
     assert given.is_given(next(iter(given._HELD)))
     with pytest.raises(UsageError, match="expected a class or function at the top of a file"):
         task(model=lambda: nets_given_in_python.Net((4,), 3))

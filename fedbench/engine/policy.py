@@ -58,16 +58,21 @@ def dispatch(setup: Setup) -> Dispatch:
 
 
 def _check_optimizer(algorithm: Algorithm, optimizer: str) -> None:
-    """Raises UsageError if the algorithm's local steps are not plain SGD, or must be."""
+    """Raises UsageError unless the algorithm's local steps are plain SGD, may be others, and
+    matter."""
     terms = sorted(algorithm.rule_terms & {"momentum", "adamw"})
-    why = (
-        "it weighs the gradients of a job as SGD does" if algorithm.weighs_steps else f"its local rule uses {' and '.join(terms)}"
+    if algorithm.weighs_steps:
+        why = "it weighs the gradients of a job as SGD does"
+    elif algorithm.sends == "first_gradient":
+        why = "its clients send the first gradient and make no use of steps"
+    elif terms:
+        why = f"its local rule uses {' and '.join(terms)}"
+    else:
+        return
+    raise UsageError(
+        f"algorithm {algorithm.name} is not applicable: {why}, and local.optimizer {own_models.short(optimizer)} takes the place of "
+        "plain SGD"
     )
-    if algorithm.weighs_steps or terms:
-        raise UsageError(
-            f"algorithm {algorithm.name} is not applicable: {why}, and local.optimizer {own_models.short(optimizer)} takes the place of "
-            "plain SGD"
-        )
 
 
 def _how_to_get_public_data(setup: Setup) -> str:

@@ -36,9 +36,9 @@ def _about(record: Record, metric: str) -> Record:
     return record.model_copy(update={"spec": record.spec.model_copy(update={"scenario": kept})})
 
 
-def in_words(metric: str, value: float) -> str:
-    """Returns a target as sentences have it: 60 %, or f1 0.8."""
-    return written.targets([value]) if metric == ACCURACY else f"{metric} {value:g}"
+def in_words(metric: str, *values: float) -> str:
+    """Returns targets as sentences have them: 60, 70 %, or f1 0.6, 0.7."""
+    return written.targets(values) if metric == ACCURACY else f"{metric} {', '.join(f'{value:g}' for value in values)}"
 
 
 def is_higher_better(records: Iterable[Record], metric: str) -> bool:

@@ -45,8 +45,9 @@ def print_outcome(records: Records, store: Path) -> None:
     if cut:
         kind = [] if has_targets else ["--metric", "test_accuracy"]
         show(f"cut to {MOST} lines: the last target, who holds it first; all: {shlex.join(['fedbench', 'table', *kind, *where])}")
+    less = any(one.scenario.sign(target.metric) < 0 for one in found for target in one.scenario.targets)
     for note in [*(HELD if has_targets else ()), ALWAYS]:
-        show(note)
+        show(note.replace("at or above the target", "at the target or better") if less else note)
     show(f"{written.counted(len(records), 'record')} in {store}")
     pair = [["compare", *order[:2]]] if has_targets and len(order) > 1 else []
     show_next(*(shlex.join(["fedbench", *words, *where]) for words in [["leaderboard", "build"], *pair]))

@@ -105,8 +105,10 @@ def _text(found: Compared, rows: Sequence[str], layout: str, names: Mapping[str,
     if layout == "csv":
         return as_csv([replace(line, row=names.get(line.row, line.row)) for line in lines], head)
     if len(found.boards) == 1:
-        left_out = found.off_board.get(next(iter(found.boards)), {})
-        grid = over_targets(lines, {names.get(row, row): why for row, why in left_out.items()})
+        point = next(iter(found.boards))
+        left_out = found.off_board.get(point, {})
+        (target, *_), *_ = (runs[0].spec.scenario.compared for runs in found.rows[point].values())
+        grid = over_targets(lines, {names.get(row, row): why for row, why in left_out.items()}, target.metric)
     else:
         grid = over_points(heat(found.boards, only=rows))
     return _laid(grid.named(names), layout, head)

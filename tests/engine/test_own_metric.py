@@ -18,6 +18,7 @@ from fedbench import own_metrics, own_models
 from fedbench.analysis.hits import first_hit
 from fedbench.analysis.metrics import about
 from fedbench.cli.main import app
+from fedbench.cli.outcome import print_outcome
 from fedbench.engine.compare import verdict
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
@@ -271,6 +272,20 @@ def test_comparing_by_any_metric(file: Path, tmp_path: Path) -> None:
     bad = CliRunner().invoke(app, ["compare", "a", "b", "--store", str(tmp_path), "--metric", "brie"])
     assert "--metric: expected one that records" in str(bad.exception)
     assert about(records, "test_accuracy")[0].digests == records[0].digests
+
+
+def test_a_table_of_its_targets_has_no_per_cent(file: Path, tmp_path: Path) -> None:
+    changes = settings(file, targets="[{metric: brier, value: 0.88}, {metric: brier, value: 0.85}]")
+    fb.run("digits-demo", "fedavg[cohort_size=3]", seeds=3, overrides=changes, store=tmp_path)
+    shown = CliRunner().invoke(app, ["table", "--store", str(tmp_path)]).output
+    assert "| algorithm | cost | regret | brier 0.85 | brier 0.88 |" in shown
+    assert " %" not in shown.replace("95 %", "")
+
+
+@pytest.mark.parametrize(("metric", "words"), [("brier", "at the target or better"), ("zeros", "at or above the target")])
+def test_whether_targets_are_held_above(metric: str, words: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    print_outcome(fb.Records([record(settings(file, targets=f"[{{metric: {metric}, value: 0.5}}]"))]), Path("runs"))
+    assert f"held: the seeds that stayed {words} for 20 % of the time" in capsys.readouterr().err
 
 
 def test_names_that_are_taken_are_those_of_curves() -> None:

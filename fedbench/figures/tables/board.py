@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 
 from fedbench import written
 from fedbench.analysis.board_table import BoardLine
+from fedbench.analysis.metrics import in_words
 from fedbench.analysis.pictures.boards import Heat
+from fedbench.scenarios.schema import ACCURACY
 from fedbench.written import AT_LEAST, BEST, Ratio
 
 NO_ROW, NEVER, NO_VERDICT = written.NONE, "never", written.UNKNOWN
@@ -60,11 +62,12 @@ class Grid:
         return [row for block in self.blocks for row in block.rows]
 
 
-def over_targets(lines: Sequence[BoardLine], left_out: Mapping[str, str] | None = None) -> Grid:
+def over_targets(lines: Sequence[BoardLine], left_out: Mapping[str, str] | None = None, metric: str = ACCURACY) -> Grid:
     """Returns the table of one point.
 
     Its columns are the cost and the regret of every row, and what each target takes. Rows are in
-    the order of the board. `left_out` has by row why it is not on the board.
+    the order of the board. `left_out` has by row why it is not on the board. `metric` is that of
+    the targets.
     """
     targets = sorted({line.target for line in lines if line.target is not None})
     found = {(line.row, line.target): line for line in lines}
@@ -75,14 +78,14 @@ def over_targets(lines: Sequence[BoardLine], left_out: Mapping[str, str] | None 
     columns: dict[str, Callable[[str], Cell]] = {
         "cost": lambda row: _cost(found[row, None], marked=True),
         "regret": lambda row: _regret(found[row, None]),
-        **{written.targets([target]): at(target) for target in targets},
+        **{in_words(metric, target): at(target) for target in targets},
     }
     blocks = []
     for system in dict.fromkeys(line.system for line in lines):
         names = dict.fromkeys(line.row for line in lines if line.system == system)
         rows = [Row(name, tuple(cell(name) for cell in columns.values())) for name in names]
         decided = [t for t in targets if any(line.has_verdict for line in lines if (line.system, line.target) == (system, t))]
-        blocks.append(Block(f"{system or REFERENCES}{f': {written.targets(decided)}' if decided else ''}", tuple(rows)))
+        blocks.append(Block(f"{system or REFERENCES}{f': {in_words(metric, *decided)}' if decided else ''}", tuple(rows)))
     told = "Cost: virtual seconds until the targets are held that stand behind the system, the geometric mean over seeds and targets."
     return Grid(
         tuple(columns),

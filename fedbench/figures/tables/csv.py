@@ -2,7 +2,7 @@
 
 point, algorithm             which row
 system                       how many clients may be at work, and public data; empty for a reference, which is not compared
-target                       a test accuracy; empty for all targets with a verdict together
+target                       a test accuracy, or a value of the metric of the board; empty for all targets with a verdict together
 verdict                      1 if the target, or one of them, gets a verdict
 seconds                      the cost: geometric mean of virtual seconds over seeds, and over targets
 lower_bound                  1 if something was missed, so that `seconds` says too little

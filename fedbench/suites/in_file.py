@@ -1,5 +1,5 @@
 """What the file of a suite holds, with the points of its design and the search space that it brings
-in the place of their names."""
+in the place of their names, and its metrics in full."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from pathlib import Path
 from fedbench import plain_files
 from fedbench.errors import UsageError, nearest
 from fedbench.scenarios import load as scenarios
-from fedbench.scenarios import problems
+from fedbench.scenarios import own_data, problems
 from fedbench.suites import space as spaces
 from fedbench.suites.design import schema as designs
 from fedbench.suites.design.points import points
 
 
 def content_of(file: Path) -> Mapping[str, object]:
-    """Returns the content of a suite's file. Raises UsageError for a design or a search space that
-    cannot be read."""
-    return _with_space(_with_points(plain_files.mapping(file, "suite"), file), file)
+    """Returns the content of a suite's file. Raises UsageError for a design, a search space or a
+    metric that cannot be read."""
+    content = _with_space(_with_points(plain_files.mapping(file, "suite"), file), file)
+    return own_data.with_metrics(content, str(file), by_user=True)
 
 
 def _with_points(content: Mapping[str, object], file: Path) -> Mapping[str, object]:

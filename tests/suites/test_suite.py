@@ -257,6 +257,17 @@ def test_what_is_wrong_is_said(tmp_path: Path, changes: dict[str, Any], message:
     assert message in str(error.value)
 
 
+def test_metrics_of_a_suite_are_filled_in(tmp_path: Path) -> None:
+    """From names and from code beside the suite, whose sum is in the hash."""
+    (tmp_path / "m.py").write_text("class Mine:\n    name = 'mine'\n    higher_is_better = False\n")
+    file = written(tmp_path, evaluation={**LOG, "metrics": ["class_accuracy_worst", "m.py:Mine"]})
+    suite = load(file)
+    found = suite.scenario_at(suite.points[0]).evaluation.metrics
+    assert [(one.name, one.higher_is_better) for one in found] == [("class_accuracy_worst", True), ("mine", False)]
+    (tmp_path / "m.py").write_text("class Mine:\n    name = 'mine'\n    higher_is_better = False  # less\n")
+    assert load(file).content_hash() != suite.content_hash()
+
+
 def test_hyphens_and_underscores_in_a_name_are_alike() -> None:
     assert load("axes_cnn").name == load("axes-cnn").name == "axes-cnn"
 

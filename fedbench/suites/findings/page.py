@@ -107,13 +107,15 @@ def _head(results: Results) -> str:
     tried = (
         f" Each algorithm was tuned with {suite.tuning.trials + 1} trials." if suite.tuning is not None and results.tuned else ""
     )
-    boards = [*results.tuned.values(), *results.default.values()]
-    rows = {one.row for found in boards for one in found.standings}
-    targets = sorted({arrival.target for found in boards for one in found.standings for arrival in one.arrivals})
+    boards = [*results.tuned.items(), *results.default.items()]
+    rows = {one.row for _, found in boards for one in found.standings}
+    aims = sorted({(one.target, point) for point, found in boards for row in found.standings for one in row.arrivals})
+    targets = dict.fromkeys(results.told(point, [target]) for target, point in aims)
+    kind = " test accuracy" if all(one.endswith(" %") for one in targets) else ""  # other metrics have their names
     return (
         f"{suite.about} {len(runs):,} runs ({', '.join(f'{number:,} {state}' for state, number in states.items())}) of {len(rows)} "
         f"algorithms, {results.seeds_in_words} a row, at commit {', '.join(one[:12] for one in results.commits)}.{tried} Targets: "
-        f"{', '.join(written.targets([value]) for value in targets)} test accuracy. Suite hash `{suite.content_hash()}`."
+        f"{', '.join(targets)}{kind}. Suite hash `{suite.content_hash()}`."
     )
 
 

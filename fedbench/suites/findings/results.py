@@ -13,6 +13,7 @@ import numpy as np
 from fedbench import registry
 from fedbench.analysis.board import Board, boards
 from fedbench.analysis.groups import Group
+from fedbench.analysis.metrics import in_words
 from fedbench.documents.parts import Kind
 from fedbench.errors import UsageError
 from fedbench.results import archive
@@ -144,6 +145,11 @@ class Results:
             return "" if runs else "no run"
         after = None if self.race is None else self.race.dropped_after(point, row)
         return f"{len(runs)} of {self.suite.seeds.count} seeds" if after is None else f"dropped from the race after {after} seeds"
+
+    def told(self, point: str, targets: Sequence[float]) -> str:
+        """Returns targets of a point in words: 60, 70 %, or f1 0.6, 0.7."""
+        (metric,) = {one.metric for one in self.suite.scenario_at(self.suite.point(point)).compared}
+        return in_words(metric, *targets)
 
     def group(self, point: str, selector: str, *, tuned: bool) -> Group:
         """Returns the system that a row has at a point: how many clients may be at work, and

@@ -10,7 +10,7 @@ from fedbench.suites.findings import numbers, servers
 from fedbench.suites.findings.markdown import table
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import sensitivity
-from fedbench.written import SHORT, cost, digits, estimate, percent, ratio, sign, targets
+from fedbench.written import SHORT, cost, digits, estimate, percent, ratio, sign
 
 OTHER_AXES = {"gradient_evaluations": ("gradients", "gradients"), "bytes": ("bytes", "MB")}
 MOST = 4  # rows of a set that a cell names
@@ -82,7 +82,7 @@ def _alone(results: Results, kind: str) -> str:
     found = {point: results.tuned[point].ranking(group) for point, group in results.systems[kind].items()}
     found = {point: one for point, one in found.items() if one.found is not None}
     head = ["point", "algorithm", "targets", "cost"]
-    rows = [[point, one.rows[0], targets(one.targets), _cost_or_never(one)] for point, one in found.items()]
+    rows = [[point, one.rows[0], results.told(point, one.targets), _cost_or_never(one)] for point, one in found.items()]
     text = "One algorithm has this system, so that it is compared with no other."
     if next(iter(results.systems[kind].values())).public_data:
         head += ["server's gradients", "without public data", "its cost", "falls behind it below, gradients / s"]
@@ -131,7 +131,7 @@ def _regrets(results: Results, kind: str) -> str:
     order = sorted({row for one in ranked.values() for row in one.rows}, key=lambda row: (numbers.mean_regret(ranked, row), row))
     head = ("algorithm", *ranked)
     rows = [
-        ("targets", *(targets(one.targets) for one in ranked.values())),
+        ("targets", *(results.told(point, one.targets) for point, one in ranked.items())),
         ("cheapest, cost", *(_cost(one, one.leader, SECONDS.name) for one in ranked.values() if one.leader)),
         *((row, *(_regret(one, row) for one in ranked.values())) for row in order),
     ]

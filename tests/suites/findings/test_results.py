@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
+import yaml
 
 from fedbench.analysis.groups import Group
 from fedbench.analysis.profiles import Problem
 from fedbench.errors import UsageError
 from fedbench.suites.findings.reference import check_reference, reference_of
 from fedbench.suites.findings.results import Results
+from fedbench.suites.suite import LIBRARY, load
 from fedbench.suites.tuning import Outcome
 from tests.conftest import TARGET
 from tests.suites.findings.made_up import results, suite
@@ -108,3 +113,16 @@ def test_luck_is_of_rows_whose_trials_are_all_known() -> None:
     assert list(found) == [("calm", "fedavg")]
     assert found["calm", "fedavg"].second == pytest.approx(7 / 6)
     assert one.luck == {}
+
+
+def test_targets_of_another_metric_have_its_name(tmp_path: Path) -> None:
+    """And no per cent."""
+    content = yaml.safe_load((LIBRARY / "smoke.yaml").read_text())
+    first, second, *_ = content["points"]
+    goals = [{"metric": "class_accuracy_worst", "value": value} for value in (0.5, 0.6)]
+    first["set"] = {**first["set"], "targets": goals}
+    content["evaluation"] = {"kind": "log", "first_seconds": 0.1, "ratio": 1.05, "metrics": ["class_accuracy_worst"]}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
+    found = replace(results(TUNED, DEFAULT), suite=load(tmp_path / "mine.yaml"))
+    assert found.told(first["name"], [0.5, 0.6]) == "class_accuracy_worst 0.5, 0.6"
+    assert found.told(second["name"], [0.5, 0.6]) == "50, 60 %"

@@ -137,7 +137,7 @@ class Measured:
         if found is None or found.shape or found.dtype.kind not in "fiu":
             raise UsageError(f"metric {self.selector}: value must give a number, got {quoted(value, 80)}")
         if np.isfinite(number := float(found)) and abs(number) > LARGEST:
-            raise UsageError(f"metric {self.selector}: value must be within ±{LARGEST:.3g}, got {number:.3g}")
+            raise UsageError(f"metric {self.selector}: value must be at most {LARGEST:.3g} in size, got {number:.3g}")
         return number
 
 

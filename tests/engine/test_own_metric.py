@@ -326,7 +326,7 @@ class F(fb.Metric):
         ("def F(): pass", r"bad.py has no class 'F'"),
         (BODY + "return 1\nF.name = 'g'", r"the text of its class states 'f' and True, the class has 'g' and True$"),
         (BODY + "return 'high'", r"value must give a number, got 'high'$"),
-        (BODY + "return 1e39", r"value must be within ±3.4e\+38, got 1e\+39$"),
+        (BODY + "return 1e39", r"value must be at most 3.4e\+38 in size, got 1e\+39$"),
         (BODY + "return True", r"value must give a number, got True$"),
         (BODY + "return logits.mean(1)", r"value must give a number, got array"),
         (BODY + "return 1 / 0", r"fails on logits \(\d+, 10\): .*bad.py, line 7, in value: ZeroDivisionError: division by zero"),

@@ -119,6 +119,7 @@ def test_a_target_below_which_it_is_better(file: Path) -> None:
     reached = [one.seconds for one in found.time_to_target]
     assert reached == [found.curves["seconds"][below[0]], None, 0.0]
     assert first_hit(found, "brier", 0.85).reached == reached[0]
+    pytest.importorskip("pandas")
     assert fb.Records([found]).frame()["seconds_to_brier_0.85"].tolist() == [reached[0]]
 
 
@@ -294,6 +295,7 @@ def test_names_that_are_taken_are_those_of_curves() -> None:
 
 def test_names_that_are_taken_are_those_of_columns() -> None:
     """Of a table of records, of curves, and of a watcher's file."""
+    pytest.importorskip("pandas")
     (found,) = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=[*SMALL, "budget.seconds=2"])
     records = fb.Records([found])
     columns = {*records.frame().columns, *records.curves().columns, *LINES}

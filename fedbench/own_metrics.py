@@ -8,7 +8,6 @@ run under the rules of `own_models`, and only when a model is evaluated.
 from __future__ import annotations
 
 import ast
-import contextlib
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -141,23 +140,9 @@ class Measured:
         return number
 
 
-_ELSEWHERE: dict[tuple[str, str], Measure] = {}  # by sum and class: what computes a metric in the place of this process
-
-
-@contextlib.contextmanager
-def measured_elsewhere(code: Named, measure: Measure) -> Iterator[None]:
-    """Has another process compute a metric while the block lasts."""
-    _ELSEWHERE[code.sha256, code.name] = measure
-    try:
-        yield
-    finally:
-        del _ELSEWHERE[code.sha256, code.name]
-
-
 def made(code: str, sha256: str, name: str, *, higher_is_better: bool) -> Measure:
     """Returns the metric whose code has this sum. OriginError if the user has not named it, or it
     has changed; UsageError if it is not the one that is stated."""
     named = own_models.of(code, sha256, "metric")
-    if (there := _ELSEWHERE.get((sha256, named.name))) is not None:
-        return there
-    return Measured(named, name, higher_is_better=higher_is_better)
+    there: Measure | None = own_models.there(named)
+    return there or Measured(named, name, higher_is_better=higher_is_better)

@@ -8,13 +8,14 @@ code, and by themselves they run nothing.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fedbench import origins, places
 from fedbench.errors import OriginError, UsageError, nearest
@@ -169,6 +170,24 @@ def of(model: str, sha256: str, kind: str = "model") -> Named:
             f"--{kind} {place}"
         )
     return found
+
+
+_ELSEWHERE: dict[tuple[str, str], object] = {}  # by sum and name: what answers in the place of code that runs here
+
+
+@contextlib.contextmanager
+def elsewhere(code: Named, answers: object) -> Iterator[None]:
+    """Has another process run the code while the block lasts; `answers` asks it."""
+    _ELSEWHERE[code.sha256, code.name] = answers
+    try:
+        yield
+    finally:
+        del _ELSEWHERE[code.sha256, code.name]
+
+
+def there(code: Named) -> Any:
+    """Returns what was given to `elsewhere` for this code; None if it runs here."""
+    return _ELSEWHERE.get((code.sha256, code.name))
 
 
 def given(factory: Callable[..., object]) -> Named:

@@ -94,21 +94,9 @@ def _given(vector: Vector) -> Vector:
     return copy
 
 
-_ELSEWHERE: dict[tuple[str, str], Begin] = {}  # by sum and class: what makes steps in the place of this process
-
-
-@contextlib.contextmanager
-def optimized_elsewhere(code: Named, begin: Begin) -> Iterator[None]:
-    """Has another process make the steps of an optimiser while the block lasts."""
-    _ELSEWHERE[code.sha256, code.name] = begin
-    try:
-        yield
-    finally:
-        del _ELSEWHERE[code.sha256, code.name]
-
-
 def made(code: str, sha256: str) -> Begin:
     """Returns the optimiser whose code has this sum. OriginError if the user has not named it, or
     it has changed."""
     named = own_models.of(code, sha256, "optimizer")
-    return _ELSEWHERE.get((sha256, named.name)) or Own(named)
+    there: Begin | None = own_models.there(named)
+    return there or Own(named)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from fedbench import written
 from fedbench.errors import UsageError, nearest
 from fedbench.results.record import Record, own_curves
+from fedbench.results.sections import METRICS
 from fedbench.scenarios.schema import ACCURACY
-
-HIGHER_IS_BETTER = {"test_accuracy": True, "test_loss": False, "train_loss": False}
 
 
 def values(record: Record, metric: str) -> NDArray[np.float64]:
@@ -53,6 +52,6 @@ def is_higher_better(records: Iterable[Record], metric: str) -> bool:
 def check(metric: str, record: Record) -> None:
     """Raises UsageError with the nearest match if a record has no metric of this name. It may have
     some of one's own."""
-    known = [*HIGHER_IS_BETTER, *own_curves(record.spec.scenario)]
+    known = [*METRICS, *own_curves(record.spec.scenario)]
     if metric not in known:
         raise UsageError(f"unknown metric {metric!r}{nearest(metric, known)}")

@@ -11,13 +11,13 @@ import typer
 
 from fedbench import extras
 from fedbench.analysis.axes import AXES
-from fedbench.analysis.metrics import HIGHER_IS_BETTER
 from fedbench.cli import completion
 from fedbench.cli.completion import PLOTS
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, ReferencesOption
 from fedbench.cli.output import say, show, writing
 from fedbench.cli.rows import OptionsOption, PointsOption, RecordsOption, RowsOption, Source, SuiteOption
 from fedbench.errors import UsageError, nearest
+from fedbench.results.sections import METRICS
 from fedbench.results.store import write_atomically
 from fedbench.suites.findings.reference import REFERENCES
 
@@ -37,9 +37,7 @@ def command(
     rows: RowsOption = None,
     options: OptionsOption = None,
     axis: Annotated[str, typer.Option(help=f"Axis of curves: {', '.join(AXES)}.")] = "seconds",
-    metric: Annotated[
-        str, typer.Option(help=f"Metric of curves: {', '.join(HIGHER_IS_BETTER)}, or a scenario's own.")
-    ] = "test_accuracy",
+    metric: Annotated[str, typer.Option(help=f"Metric of curves: {', '.join(METRICS)}, or a scenario's own.")] = "test_accuracy",
     quartiles: Annotated[
         bool, typer.Option("--quartiles", help="Draw curves of medians and quartiles, not of means and intervals.")
     ] = False,

@@ -13,7 +13,6 @@ import fedbench
 from fedbench.analysis.axes import AXES, SECONDS, find
 from fedbench.analysis.board_table import board_lines
 from fedbench.analysis.metric_table import MetricLine, metric_lines
-from fedbench.analysis.metrics import HIGHER_IS_BETTER
 from fedbench.analysis.pictures.boards import heat
 from fedbench.cli.names import names_of
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption
@@ -25,6 +24,7 @@ from fedbench.figures.tables.csv import as_csv, metric_csv
 from fedbench.figures.tables.latex import latex
 from fedbench.figures.tables.markdown import markdown
 from fedbench.figures.tables.metric import over_metric
+from fedbench.results.sections import METRICS
 from fedbench.results.store import write_atomically
 from fedbench.suites.compared import Compared
 from fedbench.written import counted
@@ -40,7 +40,7 @@ def command(
     options: OptionsOption = None,
     metric: Annotated[
         str | None,
-        typer.Option(help=f"Show this metric in the place of costs: {', '.join(HIGHER_IS_BETTER)}, or a scenario's own."),
+        typer.Option(help=f"Show this metric in the place of costs: {', '.join(METRICS)}, or a scenario's own."),
     ] = None,
     axis: Annotated[str | None, typer.Option(help=f"With --metric: what runs have spent alike, {', '.join(AXES)}.")] = None,
     at: Annotated[

@@ -8,8 +8,7 @@ initial values are those that it is made with, under a torch generator that the 
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
@@ -104,19 +103,6 @@ class OwnLayers(Model):
         return self.source.values(0)[1].astype(dtype)
 
 
-_ELSEWHERE: dict[str, Make] = {}  # by the sum of the code: what makes its models in the place of this process
-
-
-@contextlib.contextmanager
-def made_elsewhere(sha256: str, make: Make) -> Iterator[None]:
-    """Has the models of the code with this sum made by another process while the block lasts."""
-    _ELSEWHERE[sha256] = make
-    try:
-        yield
-    finally:
-        del _ELSEWHERE[sha256]
-
-
 def make_own(model: str, sha256: str, input_shape: Shape, classes: int) -> Model | OwnModel:
     """Returns the user's model of that name, whose code has this sum.
 
@@ -125,12 +111,13 @@ def make_own(model: str, sha256: str, input_shape: Shape, classes: int) -> Model
             examples.
         OriginError: the user has not named the code, or it has changed.
     """
-    make = _ELSEWHERE.get(sha256)
+    code = own_models.of(model, sha256)
+    make: Make | None = own_models.there(code)
     if make is None:
         extras.require("torch", f"model {model}", "torch")
         from fedbench.tasks.own_module import make_here
 
-        make = make_here(own_models.of(model, sha256))
+        make = make_here(code)
     name = own_models.short(model)
     return of_source(name, input_shape, classes, make(name, input_shape, classes))
 

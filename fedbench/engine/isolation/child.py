@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from fedbench.own_models import Named
     from fedbench.protocols import Algorithm, Logits, Pullback, RowIndices
     from fedbench.types import Array, Batch, Info, Job, LocalRule, Message, State, Vector, Weights
 
@@ -88,6 +89,22 @@ class Readable:
         return spec_from_file_location(name, self._place / "__init__.py", submodule_search_locations=[str(self._place)])
 
 
+def import_as_there(path: list[str]) -> None:
+    """Takes the import path of the other side, and what this process may read for it."""
+    sys.path[:] = path
+    sys.meta_path += [Readable(Path(one)) for one in sys.argv[3:]]
+
+
+def code_of(given: list[str | None], path: list[str]) -> Named:
+    """Returns code of the user's, given the fields of its `Named`, that can be imported here, with
+    the import path of the other side."""
+    from fedbench.own_models import Named
+
+    import_as_there(path)
+    selector, file, *rest = given
+    return Named(str(selector), Path(str(file)), *rest)  # type: ignore[arg-type]
+
+
 class Asking:
     """A plug-in that is served. Its public methods are those that the other side may call."""
 
@@ -122,8 +139,7 @@ class Served(Asking):
         from fedbench import origins
         from fedbench.protocols import Algorithm
 
-        sys.path[:] = path
-        sys.meta_path += [Readable(Path(one)) for one in sys.argv[3:]]
+        import_as_there(path)
         if origins.is_in_file(place):
             self._class: type[Algorithm] = origins.from_file(place)
         else:

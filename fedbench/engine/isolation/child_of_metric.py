@@ -3,11 +3,9 @@ answers which value logits have."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbench.engine.isolation.child import Asking, Readable, main
+from fedbench.engine.isolation.child import Asking, code_of, main
 
 if TYPE_CHECKING:
     from fedbench.types import Array
@@ -20,13 +18,8 @@ class ServedMetric(Asking):
         """Takes the fields of the code's `Named`, the name and the direction that the record
         states, and the import path of the other side."""
         from fedbench.own_metrics import Measured
-        from fedbench.own_models import Named
 
-        sys.path[:] = path
-        sys.meta_path += [Readable(Path(one)) for one in sys.argv[3:]]
-        selector, file, *rest = given
-        code = Named(str(selector), Path(str(file)), *rest)  # type: ignore[arg-type]
-        self._measured = Measured(code, stated[0], higher_is_better=stated[1])
+        self._measured = Measured(code_of(given, path), stated[0], higher_is_better=stated[1])
 
     def examples(self, labels: Array, features: Array) -> None:
         self._examples = labels, features

@@ -4,11 +4,9 @@ logits and gradients they give. It gets features, and never labels."""
 from __future__ import annotations
 
 import dataclasses
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedbench.engine.isolation.child import Asking, Readable, main
+from fedbench.engine.isolation.child import Asking, code_of, main
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,13 +24,8 @@ class ServedModel(Asking):
         """Takes the fields of the code's `Named`, with the import path of the other side."""
         import torch
 
-        from fedbench.own_models import Named
-
         torch.set_num_threads(1)
-        sys.path[:] = path
-        sys.meta_path += [Readable(Path(one)) for one in sys.argv[3:]]
-        selector, file, *rest = given
-        self._factory = Named(str(selector), Path(str(file)), *rest).found()  # type: ignore[arg-type]
+        self._factory = code_of(given, path).found()
         self._sources: list[Here] = []
         self._modules: list[Replica] = []
 

@@ -4,11 +4,9 @@ parameters the steps of jobs give, and keeps their states."""
 from __future__ import annotations
 
 import socket
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedbench.engine.isolation.child import Asking, Readable, main
+from fedbench.engine.isolation.child import Asking, code_of, main
 
 if TYPE_CHECKING:
     from fedbench.own_optimizers import Step
@@ -24,13 +22,9 @@ class ServedOptimizer(Asking):
 
     def load(self, given: list[str | None], path: list[str]) -> None:
         """Takes the fields of the code's `Named`, with the import path of the other side."""
-        from fedbench.own_models import Named
         from fedbench.own_optimizers import Own
 
-        sys.path[:] = path
-        sys.meta_path += [Readable(Path(one)) for one in sys.argv[3:]]
-        selector, file, *rest = given
-        self._own = Own(Named(str(selector), Path(str(file)), *rest))  # type: ignore[arg-type]
+        self._own = Own(code_of(given, path))
 
     def begin(self, job: int, parameters: Vector) -> None:
         self._jobs[job] = self._own(parameters)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fedbench import extras, origins, own_metrics, own_models, own_optimizers
+from fedbench import extras, origins, own_models
 from fedbench.engine.isolation.algorithm import Isolated
 from fedbench.engine.isolation.measured import Measured
 from fedbench.engine.isolation.metric import There as Metric
@@ -21,7 +21,6 @@ from fedbench.errors import OriginError, PluginError, UsageError
 from fedbench.own_models import Named
 from fedbench.protocols import LONGEST_TITLE, Algorithm
 from fedbench.registry import ALGORITHMS
-from fedbench.tasks.own_model import made_elsewhere
 
 NOTHING = dict.fromkeys(
     ("name", "title", "class", "hooks", "requires", "sends", "pooled", "alone", "clients_remember", "defaults")
@@ -86,7 +85,7 @@ def isolated_model(code: Named, *, only_confined: bool = False) -> Iterator[Proc
     lock = threading.Lock()
     with (
         _own(code, only_confined=only_confined) as process,
-        made_elsewhere(code.sha256, lambda *of: There(process, lock, *of)),
+        own_models.elsewhere(code, lambda *of: There(process, lock, *of)),
     ):
         yield process
 
@@ -98,7 +97,7 @@ def isolated_metric(code: Named, name: str, *, higher_is_better: bool, only_conf
     `isolated_model`."""
     with (
         _own(code, [name, higher_is_better], only_confined=only_confined) as process,
-        own_metrics.measured_elsewhere(code, Metric(process)),
+        own_models.elsewhere(code, Metric(process)),
     ):
         yield process
 
@@ -109,7 +108,7 @@ def isolated_optimizer(code: Named, *, only_confined: bool = False) -> Iterator[
     it. The errors are those of `isolated_model`."""
     with (
         _own(code, only_confined=only_confined) as process,
-        own_optimizers.optimized_elsewhere(code, Optimizer(process)),
+        own_models.elsewhere(code, Optimizer(process)),
     ):
         yield process
 

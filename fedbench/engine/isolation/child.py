@@ -13,18 +13,16 @@ import socket
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator
-from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbench.engine.isolation import confine
+from fedbench.engine.isolation.imports import import_as_there
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from fedbench.own_models import Named
     from fedbench.protocols import Algorithm, Logits, Pullback, RowIndices
     from fedbench.types import Array, Batch, Info, Job, LocalRule, Message, State, Vector, Weights
 
@@ -72,37 +70,6 @@ def _described(error: BaseException) -> str:
     from fedbench.foreign import described
 
     return str(error) if isinstance(error, FedbenchError) else "\n".join(described(error))
-
-
-class Readable:
-    """Finds the package, or the module in a file, that this process may read. The interpreter would
-    look into the folder around it first, which it may not."""
-
-    def __init__(self, place: Path) -> None:
-        self._place = place
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if path is not None or name != self._place.stem:
-            return None
-        if self._place.suffix:
-            return spec_from_file_location(name, self._place)
-        return spec_from_file_location(name, self._place / "__init__.py", submodule_search_locations=[str(self._place)])
-
-
-def import_as_there(path: list[str]) -> None:
-    """Takes the import path of the other side, and what this process may read for it."""
-    sys.path[:] = path
-    sys.meta_path += [Readable(Path(one)) for one in sys.argv[3:]]
-
-
-def code_of(given: list[str | None], path: list[str]) -> Named:
-    """Returns code of the user's, given the fields of its `Named`, that can be imported here, with
-    the import path of the other side."""
-    from fedbench.own_models import Named
-
-    import_as_there(path)
-    selector, file, *rest = given
-    return Named(str(selector), Path(str(file)), *rest)  # type: ignore[arg-type]
 
 
 class Asking:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fedbench.engine.isolation.child import Asking, code_of, main
+from fedbench.engine.isolation.child import Asking, main
+from fedbench.engine.isolation.imports import code_of
 
 if TYPE_CHECKING:
     from fedbench.types import Array

@@ -6,7 +6,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from fedbench.engine.isolation.child import Asking, code_of, main
+from fedbench.engine.isolation.child import Asking, main
+from fedbench.engine.isolation.imports import code_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -159,7 +159,7 @@ def report(
     found = [load(suites.load(suite), folder, archives) for suite in several]
     given = {"--tuned-in": (folder, TUNED), "--archives": (archives, ARCHIVES), "-o": (output, PAGE)}
     words = [f"{name} {value}" for name, (value, default) in given.items() if value != default]
-    maps = {one.suite.name: statements.read(archives / one.suite.name, one) for one in found if one.suite.design is not None}
+    maps = {one.suite.name: statements.read(archives / one.suite.name, one) for one in found if one.suite.has_map}
     text = page(found, " ".join(["fedbench suite report", *several, *words]), rules.VERSION, maps)
     write_atomically(output, text.encode())
     show(f"{sum(len(results.runs) for results in found):,} runs -> {output}")

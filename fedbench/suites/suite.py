@@ -119,6 +119,11 @@ class Suite(Part):
             raise UsageError(f"suite {self.name}: its points are those of no design, so there are no factors to map")
         return designs.load(self.design, self._beside)
 
+    @property
+    def has_map(self) -> bool:
+        """Returns whether a map can be made of it: its points are all those of a design."""
+        return self.design is not None and len(self.points) == sum(map(len, self.designed().rows().values()))
+
     def tuning_seeds(self, draw: int) -> range:
         """Returns the seeds of a draw of the tuning. Raises ValueError if there is one among them
         that is compared."""

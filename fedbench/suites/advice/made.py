@@ -26,8 +26,9 @@ NEAR = 0.25
 speeds of a hundred clients scatter, and a tie of 0.9 is measured as 0.8."""
 
 
-def of_results(results: Results, fitted: Fitted, said: Map, day: str) -> Saved:
-    """Returns the map of a suite's results, fitted on a day such as `2026-12-01`.
+def of_results(results: Results, fitted: Fitted, said: Map, day: str, transfers: Iterable[Transfer] = ()) -> Saved:
+    """Returns the map of a suite's results, fitted on a day such as `2026-12-01`, with what is
+    known of other tasks and models.
 
     Raises:
         UsageError: if its runs are of several commits, and for what `made` refuses.
@@ -48,6 +49,7 @@ def of_results(results: Results, fitted: Fitted, said: Map, day: str) -> Saved:
         seeds=said.seeds,
         commit=commits[0],
         made=day,
+        transfer=transfers,
     )
 
 

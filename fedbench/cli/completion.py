@@ -12,7 +12,7 @@ from fedbench.errors import FedbenchError
 from fedbench.options import sentence
 from fedbench.presets import covering
 
-PLOTS = ("curves", "profiles", "heat", "staleness", "participation", "timeline", "labels", "sensitivity")
+PLOTS = ("curves", "profiles", "heat", "staleness", "participation", "timeline", "labels", "sensitivity", "design")
 """The kinds of figures, which stand here since their module imports what draws them."""
 
 

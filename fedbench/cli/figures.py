@@ -19,6 +19,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.engine.timeline import client_timeline
 from fedbench.errors import UsageError
 from fedbench.figures.curves import draw_curves, draw_profiles
+from fedbench.figures.design import draw_design
 from fedbench.figures.heat import draw_heat
 from fedbench.figures.labels import draw_labels
 from fedbench.figures.ledgers import draw_participation, draw_staleness
@@ -27,6 +28,7 @@ from fedbench.figures.style import MOST_BOLD, Drawn, looks
 from fedbench.figures.timeline import draw_timelines
 from fedbench.suites import trials
 from fedbench.suites.compared import Compared
+from fedbench.suites.design.picture import picture
 from fedbench.suites.sensitivity import option_sensitivity
 from fedbench.suites.suite import Point, Suite
 
@@ -127,6 +129,11 @@ def _sensitivity(asked: Asked) -> Made:
     return data, lambda: draw_sensitivity(data, asked.width)
 
 
+def _design(asked: Asked) -> Made:
+    data = picture(asked.source.given_suite())
+    return data, lambda: draw_design(data, asked.width)
+
+
 MAKERS: dict[str, Callable[[Asked], Made]] = {
     "curves": _curves,
     "profiles": _profiles,
@@ -136,6 +143,7 @@ MAKERS: dict[str, Callable[[Asked], Made]] = {
     "timeline": _timeline,
     "labels": _labels,
     "sensitivity": _sensitivity,
+    "design": _design,
 }
 
 

@@ -55,8 +55,8 @@ def command(
 
     Prints the caption of the figure. Curves and profiles show the rows named with -a in bold, at
     most eight, and all others in grey. Other figures show only the rows named with -a. Without -a,
-    curves, profiles and staleness show the first eight. The figures timeline, labels and
-    sensitivity of a suite need no runs.
+    curves, profiles and staleness show the first eight. The figures timeline, labels,
+    sensitivity and design of a suite need no runs.
     """
     from fedbench.cli.figures import MAKERS, Asked  # the other verbs start faster without them
     from fedbench.figures.style import check_file, width_of, write

@@ -76,7 +76,7 @@ class Source:
     def given_suite(self) -> Suite:
         """Returns the suite. UsageError if none is named."""
         if self.suite is None:
-            raise UsageError("expected --suite, which says what was tried; the records of a store do not")
+            raise UsageError("expected --suite, which says what is tried where; the records of a store do not")
         return suites.load(self.suite)
 
     def compared(self) -> Compared:

@@ -22,7 +22,7 @@ from fedbench.suites.tuning import Outcome, trials
 from tests.cli.commands import fedbench
 from tests.conftest import altered, sealed, storable
 
-ENGINE = ["timeline", "labels", "sensitivity"]
+ENGINE = ["timeline", "labels", "sensitivity", "design"]
 SMOKE = ["--suite", "smoke", "-p", "calm", "--options", "default"]
 
 
@@ -99,6 +99,12 @@ def test_kinds_of_a_suite_that_need_no_runs(tuned_in: Path, tmp_path: Path) -> N
     )
     (found,) = json.loads((tmp_path / "s.json").read_text())["data"]
     assert (found["chosen"], len(found["trials"])) == (0, 5)
+    said("plot", "design", "--suite", "map", "-o", tmp_path / "d.json")
+    data = json.loads((tmp_path / "d.json").read_text())["data"]
+    assert (data["suite"], len(data["factors"]), len(data["points"])) == ("map", 8, 78)
+    levels = {one["name"]: one["levels"] for one in data["points"]}
+    assert levels["design-01"] == [0, 0, 0, 0, 2, 0, 0, 0]
+    assert sum(one["is_anchor"] for one in data["points"]) == 9
 
 
 @pytest.mark.extra("plot")
@@ -196,7 +202,8 @@ def test_what_is_no_name(content: str | None, words: str, store: Path, tmp_path:
         (["plot", "curves", "-o", "a.pdf", "--width", "1"], "figure: width must be from 40 to 500 mm, got 1"),
         (["plot", "curves", "-o", "a.pdf", "--options", "tuned"], "--options chooses rows of a suite; say which with --suite"),
         (["plot", "timeline", "-o", "a.pdf"], "plot: expected one to four algorithms, name them with -a"),
-        (["plot", "sensitivity", "-o", "a.pdf"], "expected --suite, which says what was tried"),
+        (["plot", "design", "--suite", "smoke", "-o", "a.pdf"], "suite smoke: its points are those of no design"),
+        (["plot", "sensitivity", "-o", "a.pdf"], "expected --suite, which says what is tried where"),
         (["plot", "labels", "--suite", "smoke", "-o", "a.pdf"], "suite smoke: expected one --point, got 0; choose of calm, flaky"),
         (["plot", "labels", *SMOKE[:3], "clam", "-o", "a.pdf"], "suite smoke: unknown point 'clam'; did you mean 'calm'?"),
         (["plot", "heat", "--suite", "smoke", "--options", "tune", "-o", "a.pdf"], "--options must be one of tuned, default, got 'tune'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from fedbench.engine.label_map import LabelMap
 from fedbench.engine.timeline import Absence, ClientTimeline, Job
 from fedbench.errors import UsageError
 from fedbench.figures.curves import draw_curves, draw_profiles
+from fedbench.figures.design import draw_design
 from fedbench.figures.heat import draw_heat
 from fedbench.figures.labels import draw_labels
 from fedbench.figures.ledgers import draw_participation, draw_staleness
@@ -24,6 +26,7 @@ from fedbench.figures.sensitivity import draw_sensitivity
 from fedbench.figures.style import Drawn
 from fedbench.figures.timeline import draw_timelines
 from fedbench.results.record import Record
+from fedbench.suites.design.picture import DesignPicture, FactorLine, PointColumn
 from tests.conftest import TARGET, alter
 from tests.figures.conftest import content, runs
 
@@ -146,6 +149,27 @@ def test_labels(written: Written) -> None:
     svg = written(lambda: draw_labels(data, 85))
     assert ">2 clients, from the fastest to the slowest<" in svg
     assert "takes 4 times as long" in draw_labels(data, 85).caption
+
+
+def test_design(written: Written) -> None:
+    """Both points for the model and the one held out; a level is as dark as it is far."""
+    factors = (FactorLine("skew", "", ("iid", "two")), FactorLine("at_work", "jobs", ("1", "10", "100")))
+    points = (
+        PointColumn("design-01", "design", (0, 2), is_anchor=True),
+        PointColumn("design-02", "design", (1, 0), is_anchor=False),
+        PointColumn("held-out-01", "held_out", (1, 1), is_anchor=False),
+    )
+    drawn = draw_design(DesignPicture("mine", factors, points), 85)
+    faces = {tuple(patch.get_xy()): patch.get_facecolor()[0] for patch in drawn.figure.axes[0].patches}  # type: ignore[attr-defined]
+    assert set(faces) == {(x, y) for x in (0, 1, 3) for y in (0, 1)}
+    assert faces[0, 1] < faces[3, 1] < faces[1, 1]
+    assert (faces[0, 0], faces[1, 0]) == (faces[1, 1], faces[0, 1])
+    svg = written(lambda: draw_design(DesignPicture("mine", factors, points), 85))
+    for words in ("2 for the model", "1 held out", "at work", "1, 10, 100"):
+        assert f">{words}<" in svg
+    assert "(at work in jobs). Triangles: the 1 anchor, where all options are searched." in drawn.caption
+    bare = tuple(dataclasses.replace(one, is_anchor=False) for one in points)
+    assert draw_design(DesignPicture("mine", factors, bare), 85).caption.endswith("(at work in jobs).")
 
 
 def test_sensitivity(written: Written) -> None:

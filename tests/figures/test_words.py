@@ -22,6 +22,7 @@ from fedbench.analysis.pictures.sensitivity import Sensitivity, Sought, Tried
 from fedbench.engine.label_map import LabelMap
 from fedbench.engine.timeline import Absence, ClientTimeline, Job
 from fedbench.figures.curves import draw_curves, draw_profiles
+from fedbench.figures.design import draw_design
 from fedbench.figures.heat import draw_heat
 from fedbench.figures.labels import draw_labels
 from fedbench.figures.ledgers import draw_participation, draw_staleness
@@ -30,6 +31,8 @@ from fedbench.figures.style import STYLE, WIDTHS, Drawn
 from fedbench.figures.timeline import draw_timelines
 from fedbench.figures.words import fitted, height, widest, width
 from fedbench.results.record import Record
+from fedbench.suites.design.picture import picture
+from fedbench.suites.suite import load
 from tests.figures.conftest import runs
 
 pytestmark = pytest.mark.extra("plot")
@@ -69,6 +72,7 @@ KINDS: dict[str, Callable[[float], Drawn]] = {
     "timeline": lambda width: draw_timelines([_timeline(), dataclasses.replace(_timeline(), algorithm="short")], width),
     "labels": lambda width: draw_labels(LabelMap(POINT, 3, (1, 0), ((500, 0), (100, 4)), (0.1, 0.4)), width),
     "sensitivity": lambda width: draw_sensitivity([_sensitivity()] * 2, width),
+    "design": lambda width: draw_design(picture(load("map")), width),
 }
 
 

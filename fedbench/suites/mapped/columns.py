@@ -60,8 +60,9 @@ class Entered:
         return {name: [column[k] for k in kept] for name, column in rows.items()}
 
 
-def entered(results: Results) -> Entered:
-    """Returns what enters the map of a suite.
+def entered(results: Results, most: int | None = None) -> Entered:
+    """Returns what enters the map of a suite. With `most`, costs are those of its first so many
+    targets alone.
 
     Raises UsageError for a suite without a design, a point without a cap on clients at work, one at
     which no target gets a verdict, whose rows have no cost that can be compared, and if nobody
@@ -79,7 +80,7 @@ def entered(results: Results) -> Entered:
     rows: dict[str, list[tuple[Any, ...]]] = {axis: [] for axis in BOARD_AXES}
     public = set[str]()
     for name in (point.name for point in entering if point.name in results.seats):
-        targets = _targets(results, name)
+        targets = _targets(results, name, most)
         for row, runs in results.seats[name].items():
             selector = row.removesuffix(TUNED)
             label, is_tuned = results.labels[selector], row != selector
@@ -101,11 +102,15 @@ def entered(results: Results) -> Entered:
     return Entered(by_axis, frozenset(public), left_out)
 
 
-def _targets(results: Results, point: str) -> list[float]:
-    """Returns the targets of a point that get a verdict in all of its groups."""
+def _targets(results: Results, point: str, most: int | None) -> list[float]:
+    """Returns the targets of a point that get a verdict in all of its groups, of its first `most`
+    alone if this is given."""
     boards = results.default if results.suite.tuning is None else results.tuned
     several = [] if point not in boards else [set(boards[point].ranking(group).targets) for group in boards[point].groups]
     found = sorted(set.intersection(*several)) if several else []
+    if most is not None:
+        run = next(iter(results.seats[point].values()))[0]
+        found = [value for value in found if value in {goal.value for goal in run.spec.scenario.targets[:most]}]
     if not found:
         raise UsageError(f"suite {results.suite.name}: no target gets a verdict at {point}, or it has no complete row")
     return found

@@ -16,15 +16,18 @@ from fedbench.analysis.map import saved
 from fedbench.cli import suite_map
 from fedbench.cli.main import app
 from fedbench.errors import UsageError
+from fedbench.results.record import Record
 from fedbench.suites import suite as suites
 from fedbench.suites.advice import made
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import fitting
 from fedbench.suites.mapped.carried import carried, transfer
+from fedbench.suites.mapped.columns import entered
 from fedbench.suites.mapped.fitting import Fitted
 from fedbench.suites.mapped.statements import Map
 from fedbench.suites.suite import Suite
+from tests.conftest import alter
 from tests.suites.mapped import made_up, small
 
 POINTS = ["design-01", "design-04", "design-07", "design-10"]
@@ -84,6 +87,34 @@ def first(levels: Mapping[str, Any]) -> str:
     return min(runs_at(levels), key=lambda row: made_up.seconds(row, levels))
 
 
+def test_only_targets_that_both_have_count(results: Results, some: Suite) -> None:
+    """The runs of the map have a second one, which none of them holds."""
+    other = made_up.results(some, noise=0.001)
+    both = with_a_later_target(results)
+    with pytest.raises(UsageError, match="no algorithm holds the last target"):
+        entered(both)
+    assert entered(both, 1).by_axis == entered(results).by_axis
+    assert carried(both, other) == carried(results, other)
+
+
+def with_a_later_target(results: Results) -> Results:
+    """The same runs with a second target, which is seen only at their end."""
+    return replace(
+        results,
+        seats={
+            name: {row: [with_target(run, 0.85) for run in runs] for row, runs in rows.items()}
+            for name, rows in results.seats.items()
+        },
+    )
+
+
+def with_target(run: Record, value: float) -> Record:
+    again = run.model_copy(deep=True)
+    goals = [goal.model_dump(mode="json") for goal in run.spec.scenario.targets]
+    alter(again, "spec.scenario.targets", [*goals, goals[0] | {"value": value}])
+    return again
+
+
 def test_a_first_that_misses_there_costs_at_least_so_much(results: Results, some: Suite) -> None:
     other = made_up.results(some, elsewhere({"fedbuff": 2.0}), noise=0.001, budget=16)
     found = {one.axis: one for one in carried(results, other)}["seconds"]
@@ -128,7 +159,7 @@ def test_the_command_writes_what_advice_reads(
     """With how far it holds elsewhere; nothing else of the file depends on that."""
     other = made_up.results(some)
     monkeypatch.setattr(made, "NEAR", math.inf)
-    monkeypatch.setattr(suite_map.suites, "load", lambda name: {"small": suite, "some": some}[name])
+    monkeypatch.setattr(suites, "load", lambda name: {"small": suite, "some": some}[name])
     monkeypatch.setattr(suite_map, "load", lambda found, *_: results if found is suite else other)
     monkeypatch.setattr(fitting, "both", lambda *_, **__: fitted)
     (tmp_path / "small").mkdir()

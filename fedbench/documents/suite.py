@@ -13,6 +13,7 @@ from fedbench.analysis.axes import Axis
 from fedbench.analysis.pictures.sensitivity import Sensitivity
 from fedbench.descriptions import describe_algorithm
 from fedbench.documents.board import Group, Standing
+from fedbench.documents.map import Map
 from fedbench.documents.parts import (
     Amount,
     Count,
@@ -195,7 +196,8 @@ class Profiles(Part):
 
 class Document(Part):
     """The document. `absent` has the rows that are left out by reason, and `averages` are by kind
-    of options and of system. `timelines` are those of rows with tuned options."""
+    of options and of system. `timelines` are those of rows with tuned options. `map` is what a
+    suite with a design says over its factors."""
 
     schema_version: Literal[6] = Field(alias="schema")
     name: Slug
@@ -212,10 +214,11 @@ class Document(Part):
     groups: Kinds[Several[Group]]
     averages: Kinds[Many[Average]] = Field(default={})
     profiles: Profiles
-    absent: Named[Several[Text]] = Field(default={})
+    absent: Named[Many[Text]] = Field(default={})
     labels: Named[Labels] = Field(default={})
     timelines: Named[Named[Timeline]] = Field(default={})
     sections: Kinds[Section] = Field(default={})
+    map: Map | None = None
 
     def rows(self, kind: Kind, point: str) -> Sequence[Row]:
         """Returns the rows of a kind at a point; none if the kind lacks the point."""

@@ -129,7 +129,7 @@ class Results:
         found: dict[str, list[str]] = {}
         for point, (selector, label) in itertools.product(self.suite.points, self.labels.items()):
             rows = self.seats.get(point.name, {})
-            lacks = {"default": self._lacks(point.name, selector, rows)}
+            lacks = {"default": self._lacks(point.name, selector, rows)} if self.suite.rows == "all" else {}
             if self.suite.tuning is not None:
                 lacks["tuned"] = self._lacks(point.name, f"{selector}{TUNED}", rows)
             for reason in sorted({reason for reason in lacks.values() if reason}):

@@ -45,11 +45,13 @@ def lead(results: Results, kind: str, point: str) -> Lead | None:
     if own is None or own.leader is None or other is None:
         return None
     targets = [target for target in own.targets if target in other.targets]
+    if not targets:
+        return None
     rows = results.complete(tuned=True)[point]
     arrivals = _arrivals(rows[own.leader], targets)
     found = costs({row: rows[row] for row in other.rows}).at(targets)
     whole = ~found.missed.any(axis=(0, 2))
-    if not targets or arrivals is None or not whole.any() or len(rows[own.leader]) != len(found.seeds):
+    if arrivals is None or not whole.any() or len(rows[own.leader]) != len(found.seeds):
         return None
     times = np.where(whole, found.spent.mean(axis=(0, 2)), np.inf)
     rival_seconds = float(times.min())

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from fedbench.suites.findings import numbers
+from fedbench.suites.findings import numbers, servers
 from fedbench.suites.findings.results import Results
 from tests.analysis.runs_made_up import SCATTER, arriving
 from tests.suites.findings.made_up import results
@@ -102,3 +102,11 @@ def test_two_systems_side_by_side() -> None:
 
 def test_leaders_by_rule() -> None:
     assert set(numbers.leaders(results(TUNED, {}), TEN, "calm").values()) == {"fedbuff"}
+
+
+def test_a_server_has_no_lead_where_the_others_get_no_verdict() -> None:
+    """They hold every target within ten steps of the grid, so that none of their rows has a
+    cost."""
+    found = results({"calm": {"fedbuff": 0.2, "fedasync": 0.25, "fedecho": 8}}, {})
+    (kind,) = [kind for kind, groups in found.systems.items() if groups["calm"].public_data]
+    assert servers.lead(found, kind, "calm") is None

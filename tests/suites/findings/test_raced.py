@@ -55,6 +55,14 @@ def test_rows_are_compared_with_the_seeds_of_the_last_look_at_their_group() -> N
     assert raced().absent == {"dropped from the race after 3 seeds": ["fedasync (tuned) at calm"]}
 
 
+def test_a_suite_of_tuned_rows_lacks_no_others() -> None:
+    one = raced()
+    content = {**one.suite.model_dump(by_alias=True), "rows": "tuned"}
+    seats = {point: {row: runs for row, runs in rows.items() if row.endswith(TUNED)} for point, rows in one.seats.items()}
+    tuned = replace(one, suite=Suite.model_validate(content), seats=seats)
+    assert tuned.absent == {"dropped from the race after 3 seeds": ["fedasync at calm"]}
+
+
 def test_points_with_different_numbers_of_seeds_have_no_average() -> None:
     results = raced()
     (kind,) = results.systems

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from fedbench.engine.execute import Execution
-from fedbench.engine.measures import OverParts, Parts
+from fedbench.engine.measures import OfUnseen, OverParts, Parts, Unseen
 from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.own_metrics import Measure
@@ -26,6 +26,7 @@ Metrics = dict[str, float]
 Progress = Callable[[int, float, Callable[[int], list[Metrics]]], None]
 """Is told of every update: the version, the virtual seconds, and a function that returns the rows
 from a grid point on that have metrics."""
+Others = Mapping[str, Measure | OverParts | OfUnseen]
 Evaluate = Callable[[Sequence[Snapshot]], list[Metrics]]
 """A function from models to the metrics of each by name."""
 
@@ -38,10 +39,11 @@ class Evaluator:
     """Scores models on a task's examples. The test scores of the last model are kept. It draws and
     changes nothing."""
 
-    def __init__(self, backend: ScoringBackend, others: Mapping[str, Measure | OverParts] = MappingProxyType({})) -> None:
+    def __init__(self, backend: ScoringBackend, others: Others = MappingProxyType({})) -> None:
         """`others` are metrics beside accuracy and losses, by name."""
         self.backend, self.others = backend, others
-        self._own = {name: one for name, one in others.items() if not isinstance(one, OverParts)}
+        self._own = {name: one for name, one in others.items() if not isinstance(one, OverParts | OfUnseen)}
+        self._unseen = {name: one.score for name, one in others.items() if isinstance(one, OfUnseen)}
         self._over = {name: one.value for name, one in others.items() if isinstance(one, OverParts)}
         self._tested: tuple[Snapshot, Scores] | None = None
 
@@ -56,11 +58,18 @@ class Evaluator:
         return [
             (
                 {"test_accuracy": float(scores[1].mean()), "test_loss": float(scores[0].mean()), "train_loss": float(loss.mean())}
-                | own,
+                | own
+                | unseen,
                 scores,
             )
-            for scores, (loss, _), own in zip(tested, trained, self._of_own(models), strict=True)
+            for scores, (loss, _), own, unseen in zip(tested, trained, self._of_own(models), self._of_unseen(models), strict=True)
         ]
+
+    def _of_unseen(self, models: Sequence[Snapshot]) -> Sequence[Metrics]:
+        if not self._unseen:
+            return [{}] * len(models)
+        found = self.backend.unseen_scores(models)
+        return [{name: float(scores[kind].mean()) for name, kind in self._unseen.items()} for scores in found]
 
     def _of_own(self, models: Sequence[Snapshot]) -> Sequence[Metrics]:
         if not self._own:
@@ -84,6 +93,17 @@ class Evaluator:
         For a client, the test scores of the classes are weighted by their shares in its training
         examples."""
         return self._parts(self._test_scores(x, buffers))()
+
+    def unseen(self, x: Vector, buffers: Vector) -> Unseen:
+        """Returns what a model achieves on the examples of every client that is held out."""
+        return self._by_client(self.backend.unseen_scores([Snapshot(x, buffers)])[0])
+
+    def _by_client(self, scores: Scores) -> Unseen:
+        shards = Shards.of(self.backend.workload.unseen)
+        if not len(shards):
+            return Unseen(np.empty(0), np.empty(0))
+        loss, right = (np.add.reduceat(one, shards.begin) / shards.sizes for one in scores)
+        return Unseen(right, loss)
 
     def _parts(self, scores: Scores | list[Scores]) -> Callable[[], Parts]:
         """Returns what makes the parts of one model for all clients, or of a model for each."""

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from fedbench import own_models
-from fedbench.engine.measures import Parts
+from fedbench.engine.measures import Parts, Unseen
+from fedbench.engine.setup import Setup
 from fedbench.engine.trainers.base import Snapshot
 from fedbench.errors import UsageError
 from fedbench.protocols import Algorithm
@@ -16,7 +17,6 @@ from fedbench.results.kept_model import Kept, packed
 from fedbench.results.kept_parts import CLASSES, CLIENTS
 from fedbench.results.kept_parts import packed as packed_parts
 from fedbench.scenarios.data_parts import TaskPart
-from fedbench.shards import Shards
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.task import Task
 from fedbench.tasks.tensors import Tensor
@@ -31,11 +31,15 @@ def check_one_model(algorithm: Algorithm) -> None:
         )
 
 
-def kept_parts(parts: Parts, task: Task, shards: Shards) -> dict[str, bytes]:
+def kept_parts(parts: Parts, unseen: Unseen, setup: Setup) -> dict[str, bytes]:
     """Returns the files of what a model achieves, by name."""
-    labels = np.bincount(task.dataset.test.y, minlength=task.dataset.classes)
+    dataset = setup.task.dataset
+    labels = np.bincount(dataset.test.y, minlength=dataset.classes)
+    sizes = np.concatenate([setup.shards.sizes, setup.unseen.sizes])
+    accuracy = np.concatenate([parts.client_accuracy, unseen.accuracy])
+    loss = np.concatenate([parts.client_loss, unseen.loss])
     return {
-        CLIENTS: packed_parts("client", np.asarray(shards.sizes, np.int64), parts.client_accuracy, parts.client_loss),
+        CLIENTS: packed_parts("client", sizes, accuracy, loss, len(setup.unseen)),
         CLASSES: packed_parts("class", labels, parts.class_accuracy, parts.class_loss),
     }
 

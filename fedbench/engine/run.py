@@ -131,7 +131,7 @@ class Run:
         """The chosen trainer. `record` closes it."""
         setup, spec = self.setup, self.spec
         local = spec.scenario.local
-        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, setup.data.public, local)
+        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, setup.data.public, local, setup.unseen)
         return make_trainer(self.choice, workload, workers=self.options.workers, isa=self.options.isa)
 
     @functools.cached_property
@@ -212,7 +212,8 @@ class Run:
         if self.options.keep_model:
             self.beside[kept_model.FILE] = keep.kept_model(setup.task, spec.scenario.task, execution.judged())
         if self.options.keep_clients and outcome.state != "diverged":
-            self.beside |= keep.kept_parts(self.evaluator.parts(*execution.judged()), setup.task, setup.shards)
+            judged = execution.judged()
+            self.beside |= keep.kept_parts(self.evaluator.parts(*judged), self.evaluator.unseen(*judged), setup)
         curves = self._curves(ledger)
         totals = self._totals(execution, scheduler, ledger)
         made = provenance(

@@ -2,14 +2,19 @@
 
 clients.parquet   client, examples: of training; accuracy, loss: of the last model on the client's mix of classes
 classes.parquet   class, examples: of the test set; accuracy, loss: of the last model on them
+
+If clients are held out, they are the last rows of clients.parquet, which then has a column
+`unseen`. Their accuracy and loss are those on their own examples.
 """
 
 from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,13 +27,17 @@ from fedbench.types import Integers, Vector
 
 CLIENTS, CLASSES = "clients.parquet", "classes.parquet"
 LARGEST = 64 << 20  # bytes
+UNSEEN = {"unseen": "bool"}
 KINDS = {"client": "int64", "examples": "int64", "accuracy": "double", "loss": "double"}
 
 
-def packed(first: str, examples: Integers, accuracy: Vector, loss: Vector) -> bytes:
-    """Returns the content of one of the files, whose `first` column counts its rows."""
-    content = io.BytesIO()
-    columns = {first: np.arange(len(examples)), "examples": examples, "accuracy": accuracy, "loss": loss}
+def packed(first: str, examples: Integers, accuracy: Vector, loss: Vector, unseen: int = 0) -> bytes:
+    """Returns the content of one of the files, whose `first` column counts its rows. The last
+    `unseen` rows are those of clients that are held out."""
+    content, number = io.BytesIO(), np.arange(len(examples))
+    columns: dict[str, npt.NDArray[Any]] = {first: number, "examples": examples, "accuracy": accuracy, "loss": loss}
+    if unseen:
+        columns["unseen"] = number >= len(number) - unseen
     pq.write_table(pa.table(columns), content)
     return content.getvalue()
 
@@ -39,8 +48,11 @@ def check(folder: Path, record: Record) -> None:
     if not (file := folder / CLIENTS).exists():
         return
     content = plain_files.content(file, LARGEST, "clients", RecordError)
-    table = bounded_parquet.table(content, KINDS, MOST_CLIENTS, f"clients {file}")
-    accuracy = np.sort(table.column("accuracy").to_numpy())
+    table = bounded_parquet.table(content, KINDS, MOST_CLIENTS, f"clients {file}", optional=UNSEEN)
+    accuracy = table.column("accuracy").to_numpy()
+    if "unseen" in table.column_names:
+        accuracy = accuracy[~table.column("unseen").to_numpy()]
+    accuracy = np.sort(accuracy)
     final = record.final
     if not len(accuracy):
         raise RecordError(f"clients {file}: expected a row for every client, got none; delete it")

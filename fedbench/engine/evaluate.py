@@ -7,6 +7,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 
@@ -137,13 +138,27 @@ class Evaluator:
         return self.backend.test_scores([Snapshot(x, buffers)])[0]
 
 
+class Fills(Protocol):
+    """Keeps what models achieve at times beside the grid."""
+
+    def fill(self, execution: Execution, version: int, until_ns: int) -> None:
+        """Hears that the model is that of this version until a time."""
+
+    def content(self) -> list[object]:
+        """Returns what a checkpoint has of it."""
+
+    def restore(self, content: list[object] | None) -> None:
+        """Takes that content. ValueError if it does not fit."""
+
+
 class GridEvaluator:
     """An observer that gives each point of the evaluation grid the metrics of the newest version
     whose time is at or before it. If there is a `goal`, it raises GoalHeld at the first grid point
     at which the goal is met for the `hold_points`-th time in a row, or with None at which it is
     held by the rules of reaching, and makes no later row. Without one, models wait until there are
     `at_a_time`, which are then evaluated together. `own` are the names of metrics of the user's
-    own, and `sign` is -1.0 if the goal's metric is met at or below its value."""
+    own, and `sign` is -1.0 if the goal's metric is met at or below its value. `along` hears of
+    every version before its last time."""
 
     def __init__(
         self,
@@ -155,6 +170,7 @@ class GridEvaluator:
         at_a_time: int = 1,
         own: Sequence[str] = (),
         sign: float = 1.0,
+        along: Fills | None = None,
     ) -> None:
         self._evaluate = evaluate
         self.grid = grid
@@ -166,6 +182,7 @@ class GridEvaluator:
         self.progress = progress
         self._goal, self._hold_points, self._sign = goal, hold_points, sign
         self.names = (*METRICS, *own)
+        self.along = along
         self._held = self._seen = 0
         self._begin = 0  # the first of the rows that meet the goal up to the last row, or to the one before
 
@@ -180,6 +197,8 @@ class GridEvaluator:
         self._rows, self._complete = rows, len(rows)
 
     def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        if self.along is not None:
+            self.along.fill(execution, version, time_ns - 1)
         self._fill(execution, version, self.grid.points_until(time_ns - 1))
 
     def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
@@ -191,6 +210,8 @@ class GridEvaluator:
 
     def finish(self, execution: Execution, end_ns: int) -> None:
         """Fills all grid points up to the end with the last version."""
+        if self.along is not None:
+            self.along.fill(execution, execution.version, end_ns)
         self._fill(execution, execution.version, self.grid.points_until(end_ns))
 
     def _fill(self, execution: Execution, version: int, points: int) -> None:

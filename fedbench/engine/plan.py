@@ -22,7 +22,7 @@ from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 from fedbench.process import peak_memory_mb
 from fedbench.scenarios.compute_parts import PerStep
 from fedbench.scenarios.schema import Scenario
-from fedbench.types import Rounds
+from fedbench.types import Mailbox, Rounds
 
 CHUNK_JOBS = 1 << 17
 
@@ -81,6 +81,20 @@ def check_everybody(setup: Setup) -> None:
                 f"{chunk.time[u] / NANOSECONDS:g} virtual seconds, would be of {entries[u]} jobs of {distinct[u]} clients; they need "
                 "sampling = all and a scenario in which no job is lost or late"
             )
+
+
+def check_counts_once(setup: Setup) -> None:
+    """Raises UsageError if one job can count more than once. It is for clients with memory."""
+    dispatch, sampling = setup.dispatch, ""
+    if isinstance(dispatch, Mailbox):
+        sampling = "Mailbox, which draws with replacement"
+    elif isinstance(dispatch, Rounds) and dispatch.select in ("with_replacement", "weighted"):
+        sampling = dispatch.select
+    if sampling:
+        raise UsageError(
+            f"algorithm {setup.spec.algorithm.name}: clients have memory, so a job cannot count twice; sampling must be "
+            f"without_replacement or all, got {sampling}"
+        )
 
 
 def add_up(scheduler: Scheduler, ledger: Ledger) -> None:

@@ -84,7 +84,7 @@ def _own(rated: Made, tmp_path: Path) -> Path:
 
 
 def test_it_has_both_rows_and_all_trials_by_the_manifest_alone(rated: Made, own: Path) -> None:
-    report = check(own)
+    report = check(own, apart=False)
     assert report.faults == ()
     assert [row.name for row in report.rows] == ["rated", f"rated{tuned.TUNED}"]
     assert [len(row.runs) for row in report.rows] == [3, 3]
@@ -112,17 +112,22 @@ def test_the_trials_are_those_of_tune(rated: Made, own: Path) -> None:
     assert [[spec.run_id for spec in one.specs] for one in ours] == [[spec.run_id for spec in one.specs] for one in theirs]
 
 
+@pytest.mark.slow
 @confined
 def test_its_trials_are_run_again(own: Path) -> None:
     again = rerun(check(own, apart=False), own, 3, 0, run_plugins=True)
     assert [one.verdict for one in again.again] == ["identical"] * 6
     assert [one.why for one in again.again] == ["drawn"] * 3 + ["trial"] * 3
     assert again.validity is Validity.RE_RUN
-    without = rerun(check(own, apart=False), own, 3, 0)
-    assert without.again == ()
-    assert without.validity is Validity.CHECKED
 
 
+def test_its_code_is_not_run_unasked(own: Path) -> None:
+    report = rerun(check(own, apart=False), own, 3, 0)
+    assert report.again == ()
+    assert report.validity is Validity.CHECKED
+
+
+@pytest.mark.slow
 @confined
 def test_an_invented_trial_is_found(rated: Made, own: Path) -> None:
     """All checksums and the choice are right, and no run gives this."""

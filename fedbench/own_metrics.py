@@ -31,16 +31,18 @@ TAKEN_IN_FRAMES = frozenset(
     seed staleness_max staleness_mean state steps_done steps_wasted test_accuracy_last_10 trained_steps wall_seconds""".split()  # noqa: SIM905
 )
 """Names of other columns in a table of records or of their curves."""
-OURS = ("client_", "class_", "server_", "option_", "seconds_to_")
+UNSEEN = "unseen_"
+OURS = ("client_", "class_", "server_", "option_", "seconds_to_", UNSEEN)
 """What names of other curves and columns begin with."""
 
 BUILT_IN = {
     f"client_{what}_{over}": what == "accuracy" and over != "spread"
     for what in ("accuracy", "loss")
     for over in ("mean", "worst_decile", "spread")
-} | {"class_accuracy_worst": True}
+} | {"class_accuracy_worst": True, f"{UNSEEN}accuracy": True, f"{UNSEEN}loss": False}
 """Metrics over clients and classes, and whether more is better. The spread is the standard
-deviation over clients. Beside them `class_accuracy_7` is the accuracy of class 7."""
+deviation over clients. Beside them `class_accuracy_7` is the accuracy of class 7. Those of unseen
+clients are the means over all of their examples."""
 CLASS = re.compile(r"class_accuracy_(0|[1-9][0-9]{0,5})")
 
 LARGEST = float(np.finfo(np.float32).max)  # curves are float32

@@ -54,6 +54,8 @@ EXAMPLES = {
     "new algorithm": Example("fedbench new algorithm damped"),
     "new task": Example("fedbench new task petals"),
     "new model": Example("fedbench new model small_net"),
+    "new metric": Example("fedbench new metric recall"),
+    "new optimizer": Example("fedbench new optimizer heavy_ball"),
     "import": Example("fedbench import traces logs -o traces", needs="a folder `logs` of logs of mobile links"),
     "import traces": Example("fedbench import traces logs -o traces", needs="a folder `logs` of logs of mobile links"),
     "import devices": Example("fedbench import devices client_device_capacity --clients 100", needs="this file of FedScale"),

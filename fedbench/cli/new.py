@@ -12,12 +12,12 @@ from typing import Annotated
 
 import typer
 
-from fedbench import registry
+from fedbench import own_metrics, registry
 from fedbench.cli.output import put, say, writing
 from fedbench.errors import UsageError
 from fedbench.origins import ALGORITHMS, NAME
 
-app = typer.Typer(help="Write a template for your own algorithm, model or data.", no_args_is_help=True)
+app = typer.Typer(help="Write a template for your own algorithm, model, metric, optimizer or data.", no_args_is_help=True)
 TEMPLATES = Path(__file__).with_name("templates")
 EXAMPLE = "nguyen2022"  # the paper of the algorithm that the template is a variant of
 OUTSIDE = {
@@ -124,15 +124,41 @@ def model(name: NameArgument, directory: DirectoryOption = Path()) -> None:
 
     NAME.py is a small torch module that works, and test_NAME.py passes as it stands. Change both.
     """
-    check_name("model", name)
+    _write_code("model", name, directory, "-a fedavg -a fedbuff --set task.model={}")
+
+
+@app.command()
+def metric(name: NameArgument, directory: DirectoryOption = Path()) -> None:
+    """Write the file of a metric and its test.
+
+    NAME.py is a small metric that works, and test_NAME.py passes as it stands. Change both.
+    """
+    check_name("metric", name)
+    if not own_metrics.is_free(name):
+        raise UsageError(f"new metric: expected a name that no other curve or column has, got {name!r}; choose another name")
+    _write_code("metric", name, directory, "-a fedavg -a fedbuff --set evaluation.metrics=[{}]")
+
+
+@app.command()
+def optimizer(name: NameArgument, directory: DirectoryOption = Path()) -> None:
+    """Write the file of a local optimizer and its test.
+
+    NAME.py is a small optimizer that works, and test_NAME.py passes as it stands. Change both.
+    """
+    _write_code("optimizer", name, directory, "-a fedavg -a scaffold --set local.optimizer={}")
+
+
+def _write_code(kind: str, name: str, directory: Path, run: str) -> None:
+    """Writes the file of a class and its test, and says how it is tested and run."""
+    check_name(kind, name)
     cls = "".join(part.capitalize() for part in name.split("_"))
-    _write("model", directory, {f"{name}.py": "model.txt", f"test_{name}.py": "test_model.txt"}, name=name, Class=cls)
+    _write(kind, directory, {f"{name}.py": f"{kind}.txt", f"test_{name}.py": f"test_{kind}.txt"}, name=name, Class=cls)
     place = f"{_shown(directory / name)}.py:{cls}"
     lines = [
         f"wrote {directory / name}.py and {directory / f'test_{name}.py'}",
         f"  pytest {directory / f'test_{name}.py'}",
         f"  fedbench test {place}",
-        f"  fedbench run digits-demo -a fedavg -a fedbuff --set task.model={place}",
+        f"  fedbench run digits-demo {run.format(place)}",
     ]
     put("\n".join(lines))
 
@@ -165,12 +191,12 @@ def _write(kind: str, directory: Path, files: Mapping[str, str], **words: str) -
 
 def check_name(kind: str, name: str) -> None:
     """Raises UsageError if the name cannot be a module's name, or is taken. `kind` is algorithm,
-    model or task; models are named by their files, so none is taken."""
+    task, model, metric or optimizer; the last three are named by their files, so none is taken."""
     if not NAME.fullmatch(name) or name.endswith("_"):
         raise UsageError(f"new {kind}: the name must be small letters, digits and underscores, such as my_{kind}, got {name!r}")
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):
         raise UsageError(f"new {kind}: {name!r} is a word of Python; choose another name")
-    known = [] if kind == "model" else registry.names(kind)
+    known = registry.names(kind) if kind in ("algorithm", "task") else []
     squeezed = {other.replace("_", ""): other for other in known}
     if name.replace("_", "") in squeezed:
         taken = squeezed[name.replace("_", "")]

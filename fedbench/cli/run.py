@@ -12,6 +12,7 @@ from fedbench.cli.interrupts import interruptible
 from fedbench.cli.outcome import print_outcome
 from fedbench.cli.output import err, print_json, show
 from fedbench.engine.run import RunOptions
+from fedbench.errors import UsageError
 from fedbench.launch import watchers
 from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import Lines
@@ -46,6 +47,12 @@ def command(
         bool,
         typer.Option("--keep-clients", help="Write accuracy and loss of every client and class beside the record, as Parquet."),
     ] = False,
+    keep_clients_at: Annotated[
+        str | None,
+        typer.Option(
+            help="As --keep-clients, also for the models at these virtual seconds, such as 10,20.", metavar="SECONDS,.."
+        ),
+    ] = None,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for runs that another process computes, and take their records.")
     ] = False,
@@ -73,6 +80,7 @@ def command(
         resume=resume,
         keep_model=keep_model,
         keep_clients=keep_clients,
+        keep_clients_at=_seconds(keep_clients_at),
     )
     wanted = specs(scenario, algorithm, range(first_seed, first_seed + seeds), overrides or ())
     given = clusters.Given(partition, account, minutes, memory, at_once)
@@ -100,6 +108,14 @@ def command(
         _report(records, store, as_json=as_json)
         if failed is not None:
             raise failed
+
+
+def _seconds(given: str | None) -> tuple[float, ...]:
+    """Returns the times of --keep-clients-at. UsageError for one that is no number."""
+    try:
+        return tuple(map(float, given.split(","))) if given is not None else ()
+    except ValueError:
+        raise UsageError(f"--keep-clients-at: expected seconds such as 10,20, got {given!r:.80}") from None
 
 
 def _report(records: Records, store: Path, *, as_json: bool) -> None:

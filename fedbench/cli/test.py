@@ -13,6 +13,8 @@ from fedbench.cli import completion
 from fedbench.cli.options import JsonOption
 from fedbench.cli.output import print_json, say
 from fedbench.errors import UsageError, nearest
+from fedbench.metric import Metric
+from fedbench.optimizer import Optimizer
 from fedbench.proof.findings import Finding
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import names as scenario_names
@@ -24,22 +26,28 @@ def checks_of(name: str, model: str, task: str) -> tuple[str, Iterator[Finding]]
     """Returns the kind of the thing that has this name, and an iterator that checks it.
 
     Args:
-        name: The selector of an algorithm or of a model, the name or file of a scenario, or the
-            name of a task.
+        name: The selector of an algorithm, or of code of the user's, the name or file of a
+            scenario, or the name of a task.
         model: The model with which a task is tried.
-        task: The task with whose examples a model is tried.
+        task: The task with whose examples a model or a metric is tried.
 
     Raises:
         UsageError: Nothing has the name; the message has the nearest one that is known.
     """
-    from fedbench.proof import contract, plugins  # the other verbs start faster without them
+    from fedbench.proof import contract, metrics, optimizers, plugins  # the other verbs start faster without them
 
     bare = name.partition("[")[0].strip()
-    if _is_model(bare):
-        extras.require("torch", f"model {bare}", "torch")
+    kind = _kind_of_code(bare)
+    if kind in ("model", "optimizer"):
+        extras.require("torch", f"{kind} {bare}", "torch")
+    if kind == "model":
         from fedbench.proof import models
 
-        return "model", models.check(bare, origins.plain(task))
+        return kind, models.check(bare, origins.plain(task))
+    if kind == "metric":
+        return kind, metrics.check(bare, origins.plain(task))
+    if kind == "optimizer":
+        return kind, optimizers.check(bare)
     if origins.is_in_file(bare) or origins.plain(bare) in registry.names("algorithm"):
         return "algorithm", contract.check(registry.algorithm(name))
     if bare.endswith((".yaml", ".yml")) or origins.plain(bare) in {origins.plain(known) for known in scenario_names()}:
@@ -50,31 +58,35 @@ def checks_of(name: str, model: str, task: str) -> tuple[str, Iterator[Finding]]
     raise UsageError(f"unknown name {name!r}{nearest(name, known)}; file.py:Class and a path to a .yaml file work too")
 
 
-def _is_model(name: str) -> bool:
-    """Returns whether code that the user names is no algorithm. Code that fails, or is not there,
-    is one if it is in a package, which algorithms are not named by."""
+def _kind_of_code(name: str) -> str | None:
+    """Returns what code that the user names is; None if it is an algorithm, or no code. Code that
+    fails, or is not there, is a model if it is in a package, which algorithms are not named by."""
     if own_models.SELECTOR.fullmatch(name) is None:
-        return False
+        return None
     try:
         found = own_models.named(name).found()
     except UsageError:
-        return not origins.is_in_file(name)
-    return not (isinstance(found, type) and issubclass(found, Algorithm))
+        return None if origins.is_in_file(name) else "model"
+    bases = {Algorithm: None, Metric: "metric", Optimizer: "optimizer"}
+    return next((kind for base, kind in bases.items() if isinstance(found, type) and issubclass(found, base)), "model")
 
 
 def command(
     name: Annotated[
         str,
         typer.Argument(
-            help="Algorithm (name[param=value,...] or file.py:Class), model (file.py:Class), scenario (name or .yaml file), or task.",
+            help="Algorithm (name[param=value,...] or file.py:Class), model, metric or optimizer (file.py:Class), scenario (name or "
+            ".yaml file), or task.",
             autocompletion=completion.things,
         ),
     ],
     model: Annotated[str, typer.Option(help="Model to try a task with.")] = "softmax",
-    task: Annotated[str, typer.Option(help="Task whose examples a model is tried with; their values are drawn.")] = "digits",
+    task: Annotated[
+        str, typer.Option(help="Task whose examples a model or metric is tried with; their values are drawn.")
+    ] = "digits",
     as_json: JsonOption = False,
 ) -> None:
-    """Test an algorithm, a model, a scenario or a task of your own.
+    """Test an algorithm, a model, a metric, an optimizer, a scenario or a task of your own.
 
     Built-in ones can be tested too. The exit code is 1 if a check fails.
     """

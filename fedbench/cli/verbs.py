@@ -34,7 +34,7 @@ GROUPS = {
         "race": Verb("race:command", "Find the best algorithms for a scenario in so many minutes."),
         "tune": Verb("tune:command", "Tune the options of all algorithms of a suite."),
         "suite": Verb("suite_results:app", "Run experiments over scenarios, algorithms and seeds."),
-        "new": Verb("new:app", "Write a template for your own algorithm, model or data."),
+        "new": Verb("new:app", "Write a template for your own algorithm, model, metric, optimizer or data."),
         "import": Verb("imports:app", "Convert published traces into files for a scenario."),
     },
     "Look at results": {
@@ -48,7 +48,7 @@ GROUPS = {
     "Check": {
         "doctor": Verb("doctor:command", "Check your installation."),
         "verify": Verb("verify:command", "Run records again and compare every field."),
-        "test": Verb("test:command", "Test an algorithm, a model, a scenario or a task of your own."),
+        "test": Verb("test:command", "Test an algorithm, a model, a metric, an optimizer, a scenario or a task of your own."),
         "conformance": Verb("conformance:command", "Check the algorithms against conformance vectors."),
         "theory": Verb("theory:command", "Check theorems of the papers by measurement."),
         "reproduce": Verb("reproduce:command", "Repeat experiments of the papers and compare the numbers."),

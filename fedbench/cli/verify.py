@@ -163,12 +163,20 @@ def _verified_all(places: list[Place], most: int, wish: Wish) -> Iterator[tuple[
 def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
     """Runs a record again, shows the result, and returns its verdict and exit code."""
     record = read(place.source) if isinstance(place.source, Path) else place.source
+    folder = None
     if isinstance(place.source, Path):
         folder = place.source.parent if place.source.name == "record.json" else place.source
         kept_model.check(folder, record)
         kept_parts.check(folder, record)
-    how = RunOptions(workers=wish.workers)
-    result = verify(record, how, algorithm=wish.algorithm, model=wish.model, metrics=wish.metrics, optimizer=wish.optimizer)
+    result = verify(
+        record,
+        RunOptions(workers=wish.workers),
+        algorithm=wish.algorithm,
+        model=wish.model,
+        metrics=wish.metrics,
+        optimizer=wish.optimizer,
+        folder=folder,
+    )
     if wish.as_json:
         print_json({"record": place.name, **result.as_dict()})
     else:

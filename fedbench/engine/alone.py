@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
 
 import numpy as np
 
-from fedbench.engine.evaluate import Evaluator, Metrics
-from fedbench.engine.measures import OverParts, Parts
+from fedbench.engine.evaluate import Evaluator, Metrics, Others
+from fedbench.engine.measures import Parts, Unseen
 from fedbench.engine.trainers.base import ScoringBackend, Snapshot
 from fedbench.errors import UsageError
-from fedbench.own_metrics import Measure
 from fedbench.protocols import Algorithm
 from fedbench.results.digests import Digest
 from fedbench.results.sections import METRICS
@@ -43,7 +42,7 @@ class AloneEvaluator(Evaluator):
 
     at_a_time = 1
 
-    def __init__(self, backend: ScoringBackend, others: Mapping[str, Measure | OverParts] = MappingProxyType({})) -> None:
+    def __init__(self, backend: ScoringBackend, others: Others = MappingProxyType({})) -> None:
         super().__init__(backend, others)
         self._known: dict[str, Metrics] = {}  # by the model's digest: those of the last version
 
@@ -55,6 +54,11 @@ class AloneEvaluator(Evaluator):
         over clients for every class."""
         return self._parts([one for piece in self._pieces(x, buffers) for one in self.backend.test_scores(piece)])()
 
+    def unseen(self, x: Vector, buffers: Vector) -> Unseen:
+        """Returns the means over the clients' own models."""
+        found = [self._by_client(one) for piece in self._pieces(x, buffers) for one in self.backend.unseen_scores(piece)]
+        return Unseen(*(np.mean(each, axis=0) for each in zip(*found, strict=True)))
+
     def _mean(self, x: Vector, buffers: Vector) -> Metrics:
         names = [Digest().add(row).hex() for row in x]
         distinct = dict(zip(names, x, strict=True))
@@ -62,7 +66,9 @@ class AloneEvaluator(Evaluator):
         found = [one for piece in self._pieces(new.values(), buffers) for one, _ in self.scored(piece)]
         known = self._known | dict(zip(new, found, strict=True))
         self._known = {name: known[name] for name in distinct}
-        return {metric: float(np.mean([known[name][metric] for name in names])) for metric in (*METRICS, *self._own)}
+        return {
+            metric: float(np.mean([known[name][metric] for name in names])) for metric in (*METRICS, *self._own, *self._unseen)
+        }
 
     def _pieces(self, rows: Iterable[Vector], buffers: Vector) -> Iterator[list[Snapshot]]:
         """Yields the models, as many at a time as the backend should be given."""

@@ -66,6 +66,7 @@ class _Tree(Section):
     rows: list[dict[Word, float]]
     buffers: Node
     state: dict[Word, Node]
+    along: Node | None = None
     messages: dict[Annotated[str, Field(pattern=r"^\d{1,18}$")], _Message]
     arrays: list[_Array]
 
@@ -122,6 +123,7 @@ def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator
         "server_seconds": execution.server_seconds,
         "selections": execution.selections,
         "rows": evaluator.rows,
+        "along": evaluator.along and pack(evaluator.along.content(), arrays),
         "buffers": pack(execution.buffers, arrays),
         "state": {name: pack(value, arrays) for name, value in execution.state.items()},
         "messages": {
@@ -176,9 +178,8 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
         evaluator: receives the rows of the evaluation grid.
 
     Raises:
-        RecordError: if the file is damaged, has another form than what `save` writes, or does not
-            belong to this run, or if another trainer or device computed it: all of a record comes
-            from one trainer on one device, with which `verify` replays it.
+        RecordError: if the file is damaged or of another form, or of another run, trainer or
+            device: all of a record comes from one, with which `verify` replays it.
     """
     try:
         tree, arrays = opened(plain_files.content(path, LARGEST, "checkpoint", RecordError, MAGIC))
@@ -206,6 +207,8 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
         _check_fits({"buffers": buffers, "state": state}, {"buffers": execution.buffers, "state": dict(execution.state.items())})
         _check_messages(messages, tree["version"], execution)
         _check_rows(tree["rows"], evaluator.names)
+        if evaluator.along is not None:
+            evaluator.along.restore(tree["along"] and unpack(tree["along"], arrays))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         raise _refused(path, str(error) or type(error).__name__) from None
     execution.version, execution.trained_steps = tree["version"], tree["trained_steps"]
@@ -215,8 +218,7 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
 
 
 def _refused(path: Path, why: str) -> RecordError:
-    why = " ".join(why.split())
-    return RecordError(f"checkpoint {path}: cannot be read ({why:.300}); delete it to start the run again")
+    return RecordError(f"checkpoint {path}: cannot be read ({' '.join(why.split()):.300}); delete it to start the run again")
 
 
 def _check_fits(saved: object, fresh: object, name: str = "") -> None:

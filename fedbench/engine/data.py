@@ -17,7 +17,8 @@ from fedbench.errors import MissingDataError, OriginError, UsageError
 from fedbench.origins import plain
 from fedbench.results.digests import Digest
 from fedbench.scenarios.data_parts import HELD_OUT, HeldOut, TaskPart
-from fedbench.scenarios.partition import Rows, partition, public_rows, rows_of_other_task, validation_rows
+from fedbench.scenarios.held_out import Shared, shared
+from fedbench.scenarios.partition import Rows, public_rows, rows_of_other_task, validation_rows
 from fedbench.scenarios.schema import Scenario
 from fedbench.shards import Shards
 from fedbench.tasks import arrays, given
@@ -65,16 +66,21 @@ def split(dataset: Dataset, share: float, seed: int, scenario: str) -> tuple[Row
 
 
 def shards_of(dataset: Dataset, scenario: Scenario, seed: int) -> Shards:
-    """Draws which examples of a data set the clients have. The result must not be changed: if it is
-    not large, it is kept for the next runs in this process, which often have the same one, since a
-    suite has many algorithms on the shards of ten seeds."""
+    """Draws which examples of a data set the clients have that take part. The result must not be
+    changed: if it is not large, it is kept for the next runs in this process, which often have the
+    same one, since a suite has many algorithms on the shards of ten seeds."""
+    return all_shards_of(dataset, scenario, seed).clients
+
+
+def all_shards_of(dataset: Dataset, scenario: Scenario, seed: int) -> Shared:
+    """Draws likewise, also for the clients that are held out."""
     draw = _drawn if len(dataset.train) + scenario.clients <= FEW else _drawn.__wrapped__
     return draw(dataset, scenario, seed)
 
 
 @functools.lru_cache(maxsize=12)
-def _drawn(dataset: Dataset, scenario: Scenario, seed: int) -> Shards:
-    return partition(scenario, dataset.train.y, seed, dataset.train.owner, dataset.owners)
+def _drawn(dataset: Dataset, scenario: Scenario, seed: int) -> Shared:
+    return shared(scenario, dataset.train.y, seed, dataset.train.owner, dataset.owners)
 
 
 def begun(shards: Shards, *, in_columns: bool) -> Digest:

@@ -7,11 +7,12 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 
 from fedbench.engine.execute import Execution
-from fedbench.engine.measures import OverParts, Parts
+from fedbench.engine.measures import OfUnseen, OverParts, Parts, Unseen
 from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.own_metrics import Measure
@@ -26,6 +27,7 @@ Metrics = dict[str, float]
 Progress = Callable[[int, float, Callable[[int], list[Metrics]]], None]
 """Is told of every update: the version, the virtual seconds, and a function that returns the rows
 from a grid point on that have metrics."""
+Others = Mapping[str, Measure | OverParts | OfUnseen]
 Evaluate = Callable[[Sequence[Snapshot]], list[Metrics]]
 """A function from models to the metrics of each by name."""
 
@@ -38,10 +40,11 @@ class Evaluator:
     """Scores models on a task's examples. The test scores of the last model are kept. It draws and
     changes nothing."""
 
-    def __init__(self, backend: ScoringBackend, others: Mapping[str, Measure | OverParts] = MappingProxyType({})) -> None:
+    def __init__(self, backend: ScoringBackend, others: Others = MappingProxyType({})) -> None:
         """`others` are metrics beside accuracy and losses, by name."""
         self.backend, self.others = backend, others
-        self._own = {name: one for name, one in others.items() if not isinstance(one, OverParts)}
+        self._own = {name: one for name, one in others.items() if not isinstance(one, OverParts | OfUnseen)}
+        self._unseen = {name: one.score for name, one in others.items() if isinstance(one, OfUnseen)}
         self._over = {name: one.value for name, one in others.items() if isinstance(one, OverParts)}
         self._tested: tuple[Snapshot, Scores] | None = None
 
@@ -56,11 +59,18 @@ class Evaluator:
         return [
             (
                 {"test_accuracy": float(scores[1].mean()), "test_loss": float(scores[0].mean()), "train_loss": float(loss.mean())}
-                | own,
+                | own
+                | unseen,
                 scores,
             )
-            for scores, (loss, _), own in zip(tested, trained, self._of_own(models), strict=True)
+            for scores, (loss, _), own, unseen in zip(tested, trained, self._of_own(models), self._of_unseen(models), strict=True)
         ]
+
+    def _of_unseen(self, models: Sequence[Snapshot]) -> Sequence[Metrics]:
+        if not self._unseen:
+            return [{}] * len(models)
+        found = self.backend.unseen_scores(models)
+        return [{name: float(scores[kind].mean()) for name, kind in self._unseen.items()} for scores in found]
 
     def _of_own(self, models: Sequence[Snapshot]) -> Sequence[Metrics]:
         if not self._own:
@@ -84,6 +94,17 @@ class Evaluator:
         For a client, the test scores of the classes are weighted by their shares in its training
         examples."""
         return self._parts(self._test_scores(x, buffers))()
+
+    def unseen(self, x: Vector, buffers: Vector) -> Unseen:
+        """Returns what a model achieves on the examples of every client that is held out."""
+        return self._by_client(self.backend.unseen_scores([Snapshot(x, buffers)])[0])
+
+    def _by_client(self, scores: Scores) -> Unseen:
+        shards = Shards.of(self.backend.workload.unseen)
+        if not len(shards):
+            return Unseen(np.empty(0), np.empty(0))
+        loss, right = (np.add.reduceat(one, shards.begin) / shards.sizes for one in scores)
+        return Unseen(right, loss)
 
     def _parts(self, scores: Scores | list[Scores]) -> Callable[[], Parts]:
         """Returns what makes the parts of one model for all clients, or of a model for each."""
@@ -117,13 +138,27 @@ class Evaluator:
         return self.backend.test_scores([Snapshot(x, buffers)])[0]
 
 
+class Fills(Protocol):
+    """Keeps what models achieve at times beside the grid."""
+
+    def fill(self, execution: Execution, version: int, until_ns: int) -> None:
+        """Hears that the model is that of this version until a time."""
+
+    def content(self) -> list[object]:
+        """Returns what a checkpoint has of it."""
+
+    def restore(self, content: list[object] | None) -> None:
+        """Takes that content. ValueError if it does not fit."""
+
+
 class GridEvaluator:
     """An observer that gives each point of the evaluation grid the metrics of the newest version
     whose time is at or before it. If there is a `goal`, it raises GoalHeld at the first grid point
     at which the goal is met for the `hold_points`-th time in a row, or with None at which it is
     held by the rules of reaching, and makes no later row. Without one, models wait until there are
     `at_a_time`, which are then evaluated together. `own` are the names of metrics of the user's
-    own, and `sign` is -1.0 if the goal's metric is met at or below its value."""
+    own, and `sign` is -1.0 if the goal's metric is met at or below its value. `along` hears of
+    every version before its last time."""
 
     def __init__(
         self,
@@ -135,6 +170,7 @@ class GridEvaluator:
         at_a_time: int = 1,
         own: Sequence[str] = (),
         sign: float = 1.0,
+        along: Fills | None = None,
     ) -> None:
         self._evaluate = evaluate
         self.grid = grid
@@ -146,6 +182,7 @@ class GridEvaluator:
         self.progress = progress
         self._goal, self._hold_points, self._sign = goal, hold_points, sign
         self.names = (*METRICS, *own)
+        self.along = along
         self._held = self._seen = 0
         self._begin = 0  # the first of the rows that meet the goal up to the last row, or to the one before
 
@@ -160,6 +197,8 @@ class GridEvaluator:
         self._rows, self._complete = rows, len(rows)
 
     def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        if self.along is not None:
+            self.along.fill(execution, version, time_ns - 1)
         self._fill(execution, version, self.grid.points_until(time_ns - 1))
 
     def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
@@ -171,6 +210,8 @@ class GridEvaluator:
 
     def finish(self, execution: Execution, end_ns: int) -> None:
         """Fills all grid points up to the end with the last version."""
+        if self.along is not None:
+            self.along.fill(execution, execution.version, end_ns)
         self._fill(execution, execution.version, self.grid.points_until(end_ns))
 
     def _fill(self, execution: Execution, version: int, points: int) -> None:

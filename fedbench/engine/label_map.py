@@ -8,7 +8,7 @@ import numpy as np
 
 from fedbench.engine.data import Data
 from fedbench.scenarios import system
-from fedbench.scenarios.partition import partition
+from fedbench.scenarios.held_out import shared
 from fedbench.scenarios.schema import Scenario
 
 
@@ -30,7 +30,9 @@ def label_map(scenario: Scenario, seed: int) -> LabelMap:
     data set is not on this machine."""
     data = Data(scenario, seed)
     train = data.task.dataset.train
-    counts = partition(scenario, train.y, seed, train.owner, data.task.dataset.owners).labels(train.y, data.task.dataset.classes)
+    counts = shared(scenario, train.y, seed, train.owner, data.task.dataset.owners).clients.labels(
+        train.y, data.task.dataset.classes
+    )
     needed = counts.astype(np.float64) if system.needs_counts(scenario) else None
     seconds = np.broadcast_to(system.step_seconds(scenario, seed, needed), len(counts))
     order = np.argsort(seconds, kind="stable")

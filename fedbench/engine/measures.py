@@ -28,10 +28,24 @@ class Parts(NamedTuple):
     class_loss: Vector
 
 
+class Unseen(NamedTuple):
+    """What a model achieves on the examples of every client that is held out: accuracy and loss."""
+
+    accuracy: Vector
+    loss: Vector
+
+
 class OverParts(NamedTuple):
     """A metric of the library."""
 
     value: Callable[[Parts], float]
+
+
+class OfUnseen(NamedTuple):
+    """A metric of the library on the examples of the clients that are held out: the mean of a score
+    over all of them, so a client weighs as much as it has examples."""
+
+    score: int
 
 
 def worst_decile(values: Vector, *, higher_is_better: bool) -> float:
@@ -51,13 +65,19 @@ OF_CLIENTS: dict[str, Callable[[Parts], float]] = {
 }
 
 
-def measure_of(part: MetricPart, classes: int) -> Measure | OverParts:
+OF_UNSEEN = {"unseen_loss": OfUnseen(0), "unseen_accuracy": OfUnseen(1)}
+"""Metrics of unseen clients, with their places in `Scores`."""
+
+
+def measure_of(part: MetricPart, classes: int) -> Measure | OverParts | OfUnseen:
     """Returns how a metric of a scenario is computed. UsageError for a class that a task of so many
     classes has not; else the errors are those of `own_metrics.made`."""
     if part.code is not None and part.sha256 is not None:
         return own_metrics.made(part.code, part.sha256, part.name, higher_is_better=part.higher_is_better)
     if part.name in OF_CLIENTS:
         return OverParts(OF_CLIENTS[part.name])
+    if part.name in OF_UNSEEN:
+        return OF_UNSEEN[part.name]
     found = CLASS.fullmatch(part.name)
     assert found is not None
     label = int(found[1])

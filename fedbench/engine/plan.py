@@ -21,7 +21,8 @@ from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 from fedbench.process import peak_memory_mb
 from fedbench.scenarios.compute_parts import PerStep
-from fedbench.types import Rounds
+from fedbench.scenarios.schema import Scenario
+from fedbench.types import Mailbox, Rounds
 
 CHUNK_JOBS = 1 << 17
 
@@ -82,6 +83,20 @@ def check_everybody(setup: Setup) -> None:
             )
 
 
+def check_counts_once(setup: Setup) -> None:
+    """Raises UsageError if one job can count more than once. It is for clients with memory."""
+    dispatch, sampling = setup.dispatch, ""
+    if isinstance(dispatch, Mailbox):
+        sampling = "Mailbox, which draws with replacement"
+    elif isinstance(dispatch, Rounds) and dispatch.select in ("with_replacement", "weighted"):
+        sampling = dispatch.select
+    if sampling:
+        raise UsageError(
+            f"algorithm {setup.spec.algorithm.name}: clients have memory, so a job cannot count twice; sampling must be "
+            f"without_replacement or all, got {sampling}"
+        )
+
+
 def add_up(scheduler: Scheduler, ledger: Ledger) -> None:
     """Adds the whole plan to the ledger. A second thread plans the next chunk while one is
     added."""
@@ -105,10 +120,11 @@ class PlanSummary:
     `jobs_consumed` those that updates consume, and `jobs_left`, `jobs_dropped_out` and `jobs_late`
     those that were lost or called off. `rounds` is what the scenario asks of rounds, and whether
     that applies. `job_seconds` has the means over the clients of the compute time of a job, where
-    the scenario holds one. `classes` says how the training examples of a file of one's own fall
-    into classes. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
-    `server_vectors` is the largest number of model-sized vectors that the server keeps from update
-    to update, and `public_logits_vectors` what its logits of public examples come to beside them.
+    the scenario holds one. `held_out_clients` says how many there are, and how many take part.
+    `classes` says how the training examples of a file of one's own fall into classes.
+    `staleness_mean_steady` leaves out the first 10 x concurrency arrivals. `server_vectors` is the
+    largest number of model-sized vectors that the server keeps from update to update, and
+    `public_logits_vectors` what its logits of public examples come to beside them.
     What the server computes itself is counted in examples, as forward passes and as gradients;
     `server_seconds_per_update` is 0 if the scenario does not name the server's speed.
     """
@@ -149,6 +165,7 @@ class PlanSummary:
     server_seconds_per_update: float
     rounds: str
     job_seconds: str
+    held_out_clients: str
     classes: str
     trainer: str
     device: str
@@ -185,6 +202,7 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         server_seconds_per_update=setup.server.seconds,
         rounds=rounds_text(setup),
         job_seconds=_job_seconds(setup),
+        held_out_clients=_held_out(setup.scenario),
         classes=_classes(setup),
         trainer=choice.name,
         device=choice.device,
@@ -201,6 +219,12 @@ def _job_seconds(setup: Setup) -> str:
         return ""
     seconds = setup.info.job_seconds
     return f"harmonic mean {1 / (1 / seconds).mean():.4g}, arithmetic mean {seconds.mean():.4g}"
+
+
+def _held_out(scenario: Scenario) -> str:
+    """Returns in words how many clients take part, if others are held out; else ''."""
+    held_out = scenario.held_out_clients
+    return f"{held_out:,} of {scenario.clients + held_out:,}, so {scenario.clients:,} take part" if held_out else ""
 
 
 def _classes(setup: Setup) -> str:

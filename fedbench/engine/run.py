@@ -12,6 +12,7 @@ import numpy as np
 
 from fedbench.engine import keep
 from fedbench.engine.alone import AloneEvaluator
+from fedbench.engine.along import Along, check_times, point
 from fedbench.engine.checkpoint import Checkpointer, restore
 from fedbench.engine.evaluate import Evaluator, GoalHeld, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
@@ -19,15 +20,14 @@ from fedbench.engine.final import final
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.measures import measure_of
 from fedbench.engine.memory import server_bytes, server_vectors
-from fedbench.engine.plan import check_everybody, chunks
+from fedbench.engine.plan import check_counts_once, check_everybody, chunks
 from fedbench.engine.select import ClientSelector
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import ScoringBackend, Workload
 from fedbench.engine.trainers.choose import CPU, Choice, check_wish, choose, make_trainer, require_device
-from fedbench.errors import UsageError
 from fedbench.kernels import build_info
-from fedbench.kernels.scheduler import Scheduler
+from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
 from fedbench.results import kept_model
 from fedbench.results.digests import Digest
 from fedbench.results.disk import storing
@@ -37,7 +37,6 @@ from fedbench.results.sections import Digests, Outcome, Provenance
 from fedbench.results.sections import Ledger as Totals
 from fedbench.results.store import CHECKPOINT, Store
 from fedbench.tasks.available import Outline
-from fedbench.types import Dispatch, Mailbox, Rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +47,8 @@ class RunOptions:
     on `isa` ("" is the best of this machine) alone. `checkpoint_seconds` are seconds of host time.
     `keep_model` writes the last judged model beside the record, as model.safetensors, and
     `keep_clients` what it achieves on every client and class, as clients.parquet and
-    classes.parquet. Raises UsageError for an unknown name or a missing device.
+    classes.parquet; `keep_clients_at` adds the models at these virtual seconds. Raises UsageError
+    for an unknown name or a missing device.
     """
 
     workers: int = 1
@@ -61,10 +61,16 @@ class RunOptions:
     resume: bool = False
     keep_model: bool = False
     keep_clients: bool = False
+    keep_clients_at: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        check_times(self.keep_clients_at)
         check_wish(self.trainer, self.device)
         require_device(self.device)
+
+    @property
+    def keeps_clients(self) -> bool:
+        return self.keep_clients or bool(self.keep_clients_at)
 
 
 class Run:
@@ -131,7 +137,7 @@ class Run:
         """The chosen trainer. `record` closes it."""
         setup, spec = self.setup, self.spec
         local = spec.scenario.local
-        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, setup.data.public, local)
+        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, setup.data.public, local, setup.unseen)
         return make_trainer(self.choice, workload, workers=self.options.workers, isa=self.options.isa)
 
     @functools.cached_property
@@ -151,7 +157,13 @@ class Run:
             self.evaluator.at_a_time,
             [*self.evaluator.others],
             1.0 if s.goal is None else s.sign(s.goal.metric),
+            self.along,
         )
+
+    @functools.cached_property
+    def along(self) -> Along | None:
+        chosen = self.options.keep_clients_at
+        return Along(self.evaluator, chosen, self.spec.scenario.budget.seconds) if chosen else None
 
     def _execution(self) -> Execution:
         options = self.options
@@ -165,12 +177,8 @@ class Run:
             workers=options.workers,
             rate=self.spec.scenario.local.factor_of_version,
         )
-        sampling = _repeating_sampling(self.setup.dispatch)
-        if execution.memory is not None and sampling:
-            raise UsageError(
-                f"algorithm {self.spec.algorithm.name}: clients have memory, so a job cannot count twice; sampling must be "
-                f"without_replacement or all, got {sampling}"
-            )
+        if execution.memory is not None:
+            check_counts_once(self.setup)
         return execution
 
     def _execute(self, execution: Execution, scheduler: Scheduler, ledger: Ledger) -> Outcome:
@@ -211,8 +219,8 @@ class Run:
         setup, spec = self.setup, self.spec
         if self.options.keep_model:
             self.beside[kept_model.FILE] = keep.kept_model(setup.task, spec.scenario.task, execution.judged())
-        if self.options.keep_clients and outcome.state != "diverged":
-            self.beside |= keep.kept_parts(self.evaluator.parts(*execution.judged()), setup.task, setup.shards)
+        if self.options.keeps_clients and outcome.state != "diverged":
+            self.beside |= self._kept_parts(execution, scheduler.end_ns / NANOSECONDS)
         curves = self._curves(ledger)
         totals = self._totals(execution, scheduler, ledger)
         made = provenance(
@@ -246,6 +254,11 @@ class Run:
                 curves=curves,
             )
         )
+
+    def _kept_parts(self, execution: Execution, end_seconds: float) -> dict[str, bytes]:
+        last = point(self.evaluator, execution.judged(), end_seconds, execution.version)
+        points = [one for one in self.along.points if one.seconds < end_seconds] if self.along else []
+        return keep.kept_parts([*points, last], self.setup, timed=self.along is not None)
 
     def _totals(self, execution: Execution, scheduler: Scheduler, ledger: Ledger) -> Totals:
         """Returns the ledger with what the server keeps and computes. A diverged run trains less
@@ -282,11 +295,3 @@ class Run:
         if any(self.setup.server.work):
             curves[SERVER_CURVE] = self.setup.server.passes_on_grid(ledger, self.setup.timing().start_seconds, points)
         return curves
-
-
-def _repeating_sampling(dispatch: Dispatch) -> str:
-    """Returns the sampling by which one job can count more than once, in words; empty if none
-    can."""
-    if isinstance(dispatch, Mailbox):
-        return "Mailbox, which draws with replacement"
-    return dispatch.select if isinstance(dispatch, Rounds) and dispatch.select in ("with_replacement", "weighted") else ""

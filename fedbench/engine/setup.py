@@ -9,7 +9,7 @@ import functools
 import numpy as np
 
 from fedbench.engine import declared, policy
-from fedbench.engine.data import Data, begun, shards_of
+from fedbench.engine.data import Data, all_shards_of, begun, shards_of
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
 from fedbench.engine.server import ServerCost
@@ -52,12 +52,18 @@ class Setup:
     @functools.cached_property
     def shards(self) -> Shards:
         given = self.spec.scenario
-        if self.spec.algorithm.pooled and isinstance(given.partition, Natural):  # examples that no client has stay out
+        if self.spec.algorithm.pooled and (isinstance(given.partition, Natural) or given.held_out_clients):
+            # examples of no client that takes part stay out
             return Shards.of([np.sort(self._shards_of(given).rows)])
         return self._shards_of(self.scenario)
 
     def _shards_of(self, scenario: Scenario) -> Shards:
         return shards_of(self.task.dataset, scenario, self.spec.seed)
+
+    @functools.cached_property
+    def unseen(self) -> Shards:
+        """The examples of the clients that are held out."""
+        return all_shards_of(self.task.dataset, self.spec.scenario, self.spec.seed).held_out
 
     @functools.cached_property
     def sizes(self) -> Weights:
@@ -240,6 +246,7 @@ class Setup:
         any, and the initial model."""
         timing, digest = self.timing(), begun(self.shards, in_columns=isinstance(self.scenario.partition, Overlapping))
         self.data.add_to(digest)
+        digest.add(*self.unseen)
         for duration in self._drawn_durations():
             digest.add(*drawn(duration))
         if not isinstance(self.scenario.local.steps, int | None):

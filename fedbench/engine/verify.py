@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from fedbench import own_models
-from fedbench.engine import declared
+from fedbench.engine import declared, keep
+from fedbench.engine.along import MOST_TIMES
 from fedbench.engine.compare import verdict as compared
 from fedbench.engine.evaluate import Progress
 from fedbench.engine.isolation.algorithm import Isolated
@@ -19,6 +21,7 @@ from fedbench.engine.trainers.choose import CPU
 from fedbench.errors import FedbenchError, OriginError, PluginError, RecordError
 from fedbench.foreign import named
 from fedbench.kernels import build_info
+from fedbench.results import kept_parts
 from fedbench.results.record import SERVER_CURVE, Record
 from fedbench.results.sections import Digests, Spec
 
@@ -33,9 +36,9 @@ class Verified:
         The run's id.
     verdict : {"identical", "within tolerance", "differs"}
         *identical*: all digests, the specification, outcome, final metrics, times to targets,
-        ledger and curves are equal. *within tolerance*: all but accuracies and losses are equal,
-        and these are within 0.01, as on another machine or with another library version. *differs*:
-        neither.
+        ledger and curves are equal, and so is what is kept beside the record. *within tolerance*:
+        all but accuracies and losses are equal, and these are within 0.01, as on another machine or
+        with another library version. *differs*: neither.
     differences : tuple of str
         The fields that differ.
     recorded, got : Digests
@@ -90,6 +93,7 @@ def verify(
     metrics: Sequence[str] = (),
     optimizer: str | None = None,
     only_confined: bool = False,
+    folder: Path | None = None,
 ) -> Verified:
     """Runs a record's specification again and returns how the two records compare.
 
@@ -103,6 +107,8 @@ def verify(
         optimizer: file.py:Class or package.module:Class of the local optimiser, if it is the user's
             own.
         only_confined: whether the code of a plug-in runs only if the system can confine it.
+        folder: where the record lies, if the files of its model, clients and classes, of which each
+            may be there, are compared too.
 
     Raises:
         RecordError: if the algorithm, the model, a metric or the optimiser cannot be found or is
@@ -116,14 +122,17 @@ def verify(
         processes += opened.enter_context(_with_optimizer(record.spec, optimizer, only_confined=only_confined))
         if spec.run_id != record.run_id:
             raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
-        run = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress)
+        how = as_recorded(record, options or RunOptions())
+        run = Run(spec, options=how if folder is None else _as_kept(how, folder, record), progress=progress)
         again = _made(run)
         at_work = run.setup.dispatch.at_a_time(run.setup.scenario.clients)
         plugin = spec.algorithm if isinstance(spec.algorithm, Isolated) else None
         processes += [] if plugin is None else [plugin.process]
         updates = None if again.outcome.ended_by == "target" else again.ledger.updates
         work = declared.gradient_work(spec.algorithm, run.setup.info)
-    verdict, found = compared(record, again)
+        verdict, found = compared(record, again)
+        if folder is not None and verdict == "identical" and (found := list(keep.apart(folder, run.beside, run.setup))):
+            verdict = "differs"
     return Verified(
         run_id=record.run_id,
         verdict=verdict,
@@ -201,6 +210,15 @@ def _with_optimizer(recorded: Spec, given: str | None, *, only_confined: bool) -
     code = own_models.recorded(local.optimizer, local.optimizer_sha256, given, "optimizer")
     with isolated_optimizer(code, only_confined=only_confined) as process:
         yield [process]
+
+
+def _as_kept(how: RunOptions, folder: Path, record: Record) -> RunOptions:
+    """Returns the options with which a run keeps of clients and classes what lies beside its
+    record. Times that no run keeps are left out, and missed later."""
+    tables, end = kept_parts.tables(folder), record.final.seconds
+    timed = [kept_parts.times(one) for one in tables.values() if "seconds" in one.column_names]
+    chosen = [*[one for one in timed[0] if 0 <= one < end][: MOST_TIMES - 1], end] if timed else []
+    return dataclasses.replace(how, keep_clients=bool(tables), keep_clients_at=tuple(chosen))
 
 
 @contextlib.contextmanager

@@ -193,7 +193,7 @@ def run_specs(
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
-    elif options.keep_model or options.keep_clients:
+    elif options.keep_model or options.keeps_clients:
         name = "keep_model" if options.keep_model else "keep_clients"
         raise UsageError(f"{name}: what is kept lies beside its record, so it needs a store, got none")
     executor = executor or on_this_machine(processes, len(wanted))
@@ -389,18 +389,19 @@ def compute(task: Task, tell: Tell) -> Finished:
         with store.lock_of(spec.run_id).acquire(timeout=-1 if task.wait else 0):
             store.mend(store.folder(*place))
             stored = store.find(*place) if task.options.resume or task.wait else None
-            if stored is not None and _has_what_is_kept(store.folder(*place), task.options):
+            if stored is not None and _has_what_is_kept(store.folder(*place), stored, task.options):
                 return Finished(stored, reused=True)
             return _finished(task, store, tell)
     except Timeout:
         return Finished(None)
 
 
-def _has_what_is_kept(folder: Path, options: RunOptions) -> bool:
+def _has_what_is_kept(folder: Path, record: Record, options: RunOptions) -> bool:
     """Returns whether the files that a run is to keep lie beside its record, which may have been
     made without them."""
-    wanted = ((options.keep_model, kept_model.FILE), (options.keep_clients, kept_parts.CLIENTS))
-    return all((folder / name).exists() for is_kept, name in wanted if is_kept)
+    if options.keep_model and not (folder / kept_model.FILE).exists():
+        return False
+    return not options.keeps_clients or kept_parts.has(folder, options.keep_clients_at, record.final.seconds)
 
 
 def _finished(task: Task, store: Store | None, tell: Tell) -> Finished:

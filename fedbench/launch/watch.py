@@ -294,7 +294,8 @@ class Watcher:
         """
 
     def on_close(self) -> None:
-        """Is called once, after the last run, also if the runs were interrupted."""
+        """Is called once, after the last run, also if the runs were interrupted. A watcher that
+        raises is closed at once."""
 
 
 class WatchersFailed(FedbenchError):
@@ -307,7 +308,7 @@ class WatchersFailed(FedbenchError):
 
 
 class Guarded(Watcher):
-    """Passes everything on to several watchers. One that raises is not called again."""
+    """Passes everything on to several watchers. One that raises is closed, and not called again."""
 
     def __init__(self, watchers: Sequence[Watcher]) -> None:
         self.watchers = tuple(watchers)
@@ -321,10 +322,8 @@ class Guarded(Watcher):
             except (Exception, SystemExit) as error:
                 self.watchers = tuple(other for other in self.watchers if other is not one)
                 where = f" of {given[0].name}" if given and isinstance(given[0], WatchedRun) else ""
-                why = " ".join(foreign.told(error)[0].split()) or type(error).__name__
-                self.failed.append(
-                    f"watcher {type(one).__name__} raised in {method}{where}, and the runs went on without it: {why}"
-                )
+                line = f"watcher {type(one).__name__} raised in {method}{where}, and the runs went on without it: {_why(error)}"
+                self.failed.append(line + ("" if method == "on_close" else _closed(one)))
 
     def on_begin(self, run: WatchedRun) -> None:
         self._tell("on_begin", run)
@@ -346,6 +345,19 @@ class Guarded(Watcher):
 
     def on_close(self) -> None:
         self._tell("on_close")
+
+
+def _closed(watcher: Watcher) -> str:
+    """Closes a watcher that has raised. Returns what it raised then, as the end of a line."""
+    try:
+        watcher.on_close()
+    except (Exception, SystemExit) as error:
+        return f"; then in on_close: {_why(error)}"
+    return ""
+
+
+def _why(error: BaseException) -> str:
+    return " ".join(foreign.told(error)[0].split()) or type(error).__name__
 
 
 @contextlib.contextmanager

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from fedbench.errors import FedbenchError
 from fedbench.foreign import described
+
+World = TypeVar("World")
 
 
 class Broken(FedbenchError):
@@ -41,3 +44,14 @@ def findings(checks: Mapping[str, Callable[[], str]]) -> Iterator[Finding]:
             detail = str(error) if isinstance(error, FedbenchError) else "\n".join(described(error))
             yield Finding(name, "same" if detail in failed else "fail", detail)
             failed.add(detail)
+
+
+def findings_in(checks: Mapping[str, Callable[[World], str]], make: Callable[[], World]) -> Iterator[Finding]:
+    """Yields likewise for checks of one world, which is made for the first of them. A world that
+    cannot be made fails every check."""
+    world = functools.cache(make)
+
+    def bound(check: Callable[[World], str]) -> Callable[[], str]:
+        return lambda: check(world())
+
+    return findings({name: bound(check) for name, check in checks.items()})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,19 +14,17 @@ from fedbench.engine.plan import pieces
 from fedbench.engine.select import ClientSelector
 from fedbench.engine.trainers.base import ScoringBackend, Workload
 from fedbench.engine.trainers.choose import choose, make_trainer
-from fedbench.errors import UsageError, nearest
-from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
+from fedbench.proof import drawn
 from fedbench.scenarios.partition import iid
-from fedbench.tasks import shakespeare
-from fedbench.tasks.available import EXAMPLES, Outline
-from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.available import Outline
+from fedbench.tasks.data import Dataset
 from fedbench.tasks.own_model import of_source
 from fedbench.tasks.own_module import Here
 from fedbench.tasks.task import Task
 from fedbench.types import Info
 
-CLIENTS, SEED, UPDATES, BATCH = 6, 0, 8, 5
+CLIENTS, SEED, UPDATES, BATCH = 6, drawn.SEED, 8, 5
 TRAIN, TEST = 120, 40  # examples
 
 
@@ -36,28 +33,17 @@ class ModelWorld:
     anew."""
 
     def __init__(self, selector: str, task: str) -> None:
-        if task not in EXAMPLES:
-            raise UsageError(
-                f"test {selector}: --task must be one of {', '.join(sorted(EXAMPLES))}, got {task!r}{nearest(task, EXAMPLES)}"
-            )
-        self.shape, self.classes, _ = EXAMPLES[task]
+        self.shape, self.classes = drawn.shape_of(selector, task)
         name, factory = own_models.short(selector), own_models.named(selector).found()
         self.source = Here(factory, name, self.shape, self.classes)
         self.model = of_source(name, self.shape, self.classes, self.source)
-        train, test = (self._examples(task, size, k) for k, size in enumerate((TRAIN, TEST)))
+        train, test = (drawn.examples(task, size, k) for k, size in enumerate((TRAIN, TEST)))
         self.data = Dataset(task, train, test, self.classes)
         self.task = Task(task, self.model, self.data)
         self.shards = iid(TRAIN, CLIENTS, SEED)
         self.algorithm = registry.algorithm(f"fedbuff[buffer_size=3,concurrency={CLIENTS}]")
         self.info = Info(CLIENTS, np.full(CLIENTS, TRAIN / CLIENTS), np.full(CLIENTS, 1 / CLIENTS), np.linspace(0.5, 2, CLIENTS))
         self.choice = choose(Outline.of(self.task), self.algorithm)
-
-    def _examples(self, task: str, size: int, k: int) -> Examples:
-        stream = RandomStream(SEED, Purpose.evaluation, 0, 1 + k)
-        count = size * math.prod(self.shape)
-        symbols = len(shakespeare.ALPHABET)
-        drawn = np.floor(symbols * stream.uniform(count)) if task == shakespeare.NAME else stream.normal(count)
-        return Examples(drawn.astype(np.float32).reshape(size, *self.shape), np.arange(size) % self.classes)
 
     @property
     def workload(self) -> Workload:

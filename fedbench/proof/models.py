@@ -26,7 +26,7 @@ from fedbench.engine.trainers.base import Assignment
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.kernels.timing import NANOSECONDS
-from fedbench.proof.findings import Finding, expect, findings
+from fedbench.proof.findings import Finding, expect, findings_in
 from fedbench.proof.model_world import BATCH, SEED, UPDATES, ModelWorld, ends
 from fedbench.scenarios.grid import EvenGrid
 from fedbench.tasks.own_module import OwnModule
@@ -234,14 +234,4 @@ CHECKS: dict[str, Callable[[ModelWorld], str]] = {
 def check(selector: str, task: str) -> Iterator[Finding]:
     """Yields one finding for every check of a model `file.py:Class`, tried on examples like those
     of a task. UsageError if it is none at all."""
-    worlds: list[ModelWorld] = []
-
-    def bound(body: Callable[[ModelWorld], str]) -> Callable[[], str]:
-        def checked() -> str:
-            if not worlds:
-                worlds.append(ModelWorld(selector, task))
-            return body(worlds[0])
-
-        return checked
-
-    return findings({name: bound(body) for name, body in CHECKS.items()})
+    return findings_in(CHECKS, lambda: ModelWorld(selector, task))

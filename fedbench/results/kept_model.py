@@ -47,6 +47,18 @@ def packed(tensors: Iterable[Kept], sizes: tuple[int, int]) -> bytes:
     return b"".join((len(text).to_bytes(8, "little"), text, *contents))
 
 
+def named(folder: Path) -> list[tuple[str, str, tuple[int, ...], tuple[int, ...]]] | None:
+    """Returns name, kind, shape and place of all tensors of a model that `check` has passed, in the
+    file's order. None if its head has another form."""
+    content = plain_files.content(folder / FILE, LARGEST, "model", RecordError)
+    head = strict_json.load(content[8 : 8 + int.from_bytes(content[:8], "little")].decode())
+    head.pop("__metadata__", None)
+    try:
+        return [(name, one["dtype"], tuple(one["shape"]), tuple(one["data_offsets"])) for name, one in head.items()]
+    except (KeyError, TypeError, AttributeError):
+        return None
+
+
 def check(folder: Path, record: Record) -> None:
     """Raises RecordError unless the model that is kept beside a record, if there is one, is that of
     the record's digest."""

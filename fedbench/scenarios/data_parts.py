@@ -140,20 +140,39 @@ class TaskPart(Part):
         return {key: value for key, value in content.items() if key not in left_out and (key not in OF_SOME or value is not None)}
 
 
-class Iid(Part):
+class Dealt(Part):
+    """What partitions have in common in which no two clients share an example.
+
+    `held_out_clients` more clients are dealt examples, and never take part. They are drawn among
+    all. Their examples are those of unseen clients in evaluation.
+    """
+
+    held_out_clients: Annotated[Integer, Field(ge=0, le=1_000_000)] = 0
+
+    @model_serializer(mode="wrap")
+    def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Returns the keys without `held_out_clients` where there are none, so that older records
+        and hashes stay as they are."""
+        found: dict[str, object] = handler(self)
+        if not self.held_out_clients:
+            del found["held_out_clients"]
+        return found
+
+
+class Iid(Dealt):
     """A uniformly random split into shards of one size."""
 
     kind: Literal["iid"] = "iid"
 
 
-class TwoClass(Part):
+class TwoClass(Dealt):
     """Every class is cut into shards of one size, 2 N in all for N clients, and every client gets
     two shards of different classes."""
 
     kind: Literal["two_class"]
 
 
-class Dirichlet(Part):
+class Dirichlet(Dealt):
     """The examples of every class are dealt out by shares ~ Dirichlet(alpha, .., alpha) over the
     clients; the smaller alpha, the fewer classes a client has.
 
@@ -167,7 +186,7 @@ class Dirichlet(Part):
     stop_at_mean: bool = False
 
 
-class ShardsOfClasses(Part):
+class ShardsOfClasses(Dealt):
     """Every client has examples of `classes_per_client` classes.
 
     If it is `balanced`, all clients hold the same number of shards of one size, and every example
@@ -190,7 +209,7 @@ class Overlapping(Part):
     examples_per_client: PositiveInt
 
 
-class Natural(Part):
+class Natural(Dealt):
     """A client has the examples of one owner, as the data set states owners.
 
     The clients are chosen among the owners of at least `min_examples`: those who own most

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
 from fedbench import own_models
 from fedbench.errors import nearest
+from fedbench.own_metrics import UNSEEN
 from fedbench.scenarios.availability_parts import Absent, Alternating, Always, Periodic, Windows
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
 from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialSteps, PerJob, PerStep
@@ -158,6 +158,7 @@ class Scenario(Part):
         if self.at_work is not None and self.at_work > self.clients:
             raise ValueError(f"at_work: expected at most the {self.clients} clients, got {self.at_work}")
         self._check_targets()
+        self._check_held_out()
         if isinstance(self.compute, PerStep) and self.compute.harmonic_job_seconds is not None and self.local.epochs is not None:
             raise ValueError(
                 "compute.harmonic_job_seconds needs local.steps, since with epochs jobs are as long as the clients' data and their "
@@ -189,6 +190,25 @@ class Scenario(Part):
             )
         if self.budget.stop_at_target and not self.targets:
             raise ValueError("budget.stop_at_target: true needs at least one of targets, got none")
+
+    def _check_held_out(self) -> None:
+        named = [one.name for one in self.evaluation.metrics if one.code is None and one.name.startswith(UNSEEN)]
+        if named and not self.held_out_clients:
+            raise ValueError(f"evaluation.metrics: {named[0]} needs partition.held_out_clients, got none")
+        if (all_clients := self.clients + self.held_out_clients) > MOST_CLIENTS:
+            raise ValueError(
+                f"partition.held_out_clients: expected at most {MOST_CLIENTS:,} clients with those that take part, got {all_clients:,}"
+            )
+        if self.held_out_clients and self.public is not None and self.public.source == self.task.name:
+            raise ValueError(
+                f"public.source: expected no examples of held-out clients, got {self.task.name}, all of its training examples; held_out "
+                "takes some that no client has"
+            )
+
+    @property
+    def held_out_clients(self) -> int:
+        """Returns how many clients are dealt examples beside the `clients`, and never take part."""
+        return 0 if isinstance(self.partition, Overlapping) else self.partition.held_out_clients
 
     @property
     def goal(self) -> Target | None:
@@ -255,30 +275,6 @@ def _content_hash(scenario: Scenario) -> str:
         ]
         _drop(content, "evaluation.metrics")
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def trace_sources(content: Mapping[str, object]) -> list[dict[str, object]]:
-    """Returns the groups of keys that say where traces are from: that of the part `trace`, and that
-    of its `upload` if there is one. The content need not be validated."""
-    network = content.get("network")
-    trace = network.get("trace") if isinstance(network, Mapping) else None
-    if not isinstance(trace, dict):
-        return []
-    return [trace, *([trace["upload"]] if isinstance(trace.get("upload"), dict) else [])]
-
-
-def with_sources(
-    content: Mapping[str, object], changed: Callable[[Mapping[str, object], str], Mapping[str, object]]
-) -> Mapping[str, object]:
-    """Returns the content of a scenario in which the groups that say where traces are from are
-    `changed`, given the group and its key."""
-    network, sources = content.get("network"), trace_sources(content)
-    if not isinstance(network, Mapping) or not sources:
-        return content
-    trace = dict(changed(sources[0], "network.trace"))
-    if len(sources) > 1:
-        trace["upload"] = changed(sources[1], "network.trace.upload")
-    return {**content, "network": {**network, "trace": trace}}
 
 
 def _is_default(part: object, path: str) -> bool:

@@ -175,11 +175,11 @@ def _read(files: Files, suite: Suite, manifest: Manifest) -> tuple[list[Record],
     records = read_tables(files)
     refuse(_own_faults(records))
     refuse([*rows_of.record_faults(records), *trainer_faults(records)])
-    frozen, known = tuning.frozen_in(files, suite)
+    frozen, known = tuning.frozen_in(files, suite, manifest.plugins)
     rows, faults = rows_of.rows(records, suite, manifest, frozen)
     refuse([*faults, *rows_of.option_faults(rows, manifest)])
-    refuse(tuning.faults(rows, suite, frozen, known))
-    return records, rows, list(tuning.runs(rows, suite, frozen, known))
+    refuse(tuning.faults(rows, suite, frozen, known, manifest.plugins))
+    return records, rows, list(tuning.runs(rows, suite, frozen, known, manifest.plugins))
 
 
 def read_tables(files: Files) -> list[Record]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from fedbench import origins, plain_files, rules
 from fedbench.errors import FedbenchError, UsageError
+from fedbench.options import hints, takes_whole_numbers
 from fedbench.protocols import Algorithm
 from fedbench.refusals import refused_in
 from fedbench.results import archive, held
@@ -21,6 +22,7 @@ from fedbench.submissions.check import Report, check
 from fedbench.submissions.folder import LARGEST, LARGEST_PLUGIN, TRIALS, TUNED
 from fedbench.submissions.manifest import MANIFEST, SLUG, Manifest, as_yaml
 from fedbench.suites import tuned
+from fedbench.suites.space import declared
 from fedbench.suites.suite import Suite
 
 
@@ -62,6 +64,8 @@ def make(
     final = parent / words.name
     _refuse_existing(final)
     frozen = None if options is None else tuned.read(options, suite)
+    chosen = {one for by_selector in frozen.points.values() for one in by_selector} if frozen is not None else set()
+    _named_as_tuned(selectors, chosen, options)
     rows = list(tuned.rows(suite, frozen, suite.points, selectors))
     specs = {spec.run_id: spec for _, _, of_row in rows for spec in of_row}
     records = [one for spec in specs.values() if (one := store.find(spec.scenario.name, spec.algorithm.name, spec.run_id))]
@@ -77,7 +81,9 @@ def make(
             if file is not None:
                 write_atomically(folder / name, plain_files.content(file, LARGEST[name], "file"))
         algorithms = {selector: suite.algorithm(selector) for selector in selectors}
-        entrants = {one.name: _entrant(selector, one, folder) for selector, one in algorithms.items()}
+        entrants = {
+            one.name: _entrant(selector, one, folder, is_tuned=selector in chosen) for selector, one in algorithms.items()
+        }
         _write_manifest(folder, words, suite, list(entrants.values()))
         report = check(folder)
         if report.faults:
@@ -106,9 +112,9 @@ def _alone(parent: Path, name: str) -> Iterator[Path]:
         yield folder
 
 
-def _entrant(selector: str, algorithm: Algorithm, folder: Path) -> dict[str, str]:
+def _entrant(selector: str, algorithm: Algorithm, folder: Path, *, is_tuned: bool) -> dict[str, object]:
     """Returns the entry of an algorithm in the manifest. If the algorithm is in a file, the file is
-    copied into the folder."""
+    copied into the folder, and if it was tuned, the entry has its space."""
     origin = origins.origin(type(algorithm))
     own = {"name": algorithm.name}
     match origin.get("kind"):
@@ -117,13 +123,35 @@ def _entrant(selector: str, algorithm: Algorithm, folder: Path) -> dict[str, str
         case "file":
             place = Path(str(origins.IN_FILE.match(selector.partition("[")[0])["file"]))  # type: ignore[index]
             write_atomically(folder / origin["file"], plain_files.content(place, LARGEST_PLUGIN, "file"))
-            return {"origin": "file", **own, **{key: origin[key] for key in ("file", "class", "sha256")}}
+            space = {"space": _space(algorithm)} if is_tuned else {}
+            return {"origin": "file", **own, **{key: origin[key] for key in ("file", "class", "sha256")}, **space}
         case "entry point" if {"package", "sha256"} <= origin.keys():
             return {"origin": "distribution", **own, **{key: origin[key] for key in ("package", "version", "class", "sha256")}}
     raise UsageError(f"algorithm {selector}: expected a built-in one, file.py:Class, or an entry point of a package")
 
 
-def _write_manifest(folder: Path, words: Words, suite: Suite, entrants: list[dict[str, str]]) -> None:
+def _space(algorithm: Algorithm) -> dict[str, object]:
+    """Returns what an algorithm of the user's own declares of the options that are tuned."""
+    entry, kinds = declared(type(algorithm)), hints(type(algorithm))
+    if entry is None:
+        raise UsageError(
+            f"algorithm {algorithm.name}: it has tuned options, and declares none, such as option(0.1, search=Log(0.001, 1))"
+        )
+    return {
+        key: {**one.model_dump(), "whole": takes_whole_numbers(kinds[key]), "default": algorithm.options()[key]}
+        for key, one in entry.options.items()
+    }
+
+
+def _named_as_tuned(selectors: Sequence[str], chosen: set[str], options: Path | None) -> None:
+    """Raises UsageError if the file of tuned options has an algorithm by another path."""
+    for selector in selectors:
+        own = [one for one in chosen if origins.is_in_file(one) and Path(one).name == Path(selector).name]
+        if own and selector not in chosen:
+            raise UsageError(f"tuned options {options}: they have {own[0]}; name it so, got {selector}")
+
+
+def _write_manifest(folder: Path, words: Words, suite: Suite, entrants: list[dict[str, object]]) -> None:
     files = {
         one.name: {"bytes": one.stat().st_size, "sha256": hashlib.sha256(one.read_bytes()).hexdigest()}
         for one in sorted(folder.iterdir())

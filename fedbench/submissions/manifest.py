@@ -9,12 +9,14 @@ import json
 import unicodedata
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from fedbench import plain_files
 from fedbench.errors import UsageError
+from fedbench.options import MOST, why_no_interval
 from fedbench.scenarios.base import Integer, Part
 from fedbench.submissions.faults import FaultsError, Finding, fault, few
+from fedbench.suites.space import MOST_OPTIONS, Interval
 
 MANIFEST = "submission.yaml"
 PLUGIN = r"[A-Za-z_][A-Za-z0-9_]{0,99}\.py"
@@ -47,6 +49,9 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z"), AfterValidator(_day)]
 
 
+Tried = Annotated[int | float, Field(ge=-MOST, le=MOST)]
+
+
 class _Part(Part):
     model_config = ConfigDict(strict=True)
 
@@ -58,14 +63,41 @@ class BuiltIn(_Part):
     name: Name
 
 
+class TunedOption(_Part):
+    """The values that were tried of an option: those between `low` and `high`, as a search space
+    has them, and its default value. Of a `whole` one they are whole numbers."""
+
+    low: Tried
+    high: Tried
+    scale: Literal["log", "linear"]
+    rate: bool = False
+    whole: bool = False
+    default: Tried | None
+
+    def _check(self) -> None:
+        if why := why_no_interval(self.low, self.high, self.scale):
+            raise ValueError(why)
+
+    @property
+    def interval(self) -> Interval:
+        return Interval(low=self.low, high=self.high, scale=self.scale, rate=self.rate)
+
+
 class InFile(_Part):
-    """An algorithm that is a class in a file of the submission's folder."""
+    """An algorithm that is a class in a file of the submission's folder. If it has tuned rows,
+    `space` has the options that were tuned."""
 
     origin: Literal["file"]
     name: Name
     file: Annotated[str, Field(pattern=rf"^{PLUGIN}\z")]
     class_: Annotated[Class, Field(alias="class")]
     sha256: Sha256
+    space: Annotated[dict[Name, TunedOption], Field(min_length=1, max_length=MOST_OPTIONS)] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Returns the keys without `space` where there is none."""
+        return {key: value for key, value in handler(self).items() if key != "space" or value is not None}
 
 
 class Distributed(_Part):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fedbench import foreign
 from fedbench.engine.run import Run, RunOptions
+from fedbench.engine.spec import RunSpec
 from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.results.archive import RUNS
@@ -48,7 +49,8 @@ def rerun(report: Report, folder: Path, sample: int, draw: int, *, run_plugins: 
     others = {one.name for one in report.manifest.algorithms if one.origin != "built in"}
     several = [one for one in report.records if run_plugins or one.spec.algorithm.name not in others]
     again, faults, questions = [], list(report.faults), list(report.questions)
-    for one, its_faults, its_questions in _all(report, several, folder, sample, random.Random(draw)):
+    tried = [one for one in report.trials if run_plugins or isinstance(one.spec, RunSpec)]
+    for one, its_faults, its_questions in _all(report, several, tried, folder, sample, random.Random(draw)):
         again.append(one)
         faults += its_faults
         questions += its_questions
@@ -57,7 +59,9 @@ def rerun(report: Report, folder: Path, sample: int, draw: int, *, run_plugins: 
     return replace(report, again=tuple(again), faults=tuple(faults), questions=tuple(questions), whole_draw=whole)
 
 
-def _all(report: Report, several: Sequence[Record], folder: Path, sample: int, dice: random.Random) -> Iterator[Found]:
+def _all(
+    report: Report, several: Sequence[Record], tried: Sequence[TrialRun], folder: Path, sample: int, dice: random.Random
+) -> Iterator[Found]:
     assert report.manifest is not None
     named_by_questions = {run for one in report.questions for run in one.runs}
     asked = [one for one in several if one.run_id in named_by_questions]
@@ -66,10 +70,10 @@ def _all(report: Report, several: Sequence[Record], folder: Path, sample: int, d
         for record in dice.sample(group, min(sample, len(group))):
             one, faults, questions = _again(record, report.manifest, folder)
             yield replace(one, why=why), faults, questions
-    trials = dice.sample(report.trials, len(report.trials))
+    trials = dice.sample(tried, len(tried))
     first = next((one for one in trials if one.chosen), None)
     for trial in sorted(trials, key=lambda one: one is not first)[:sample]:
-        yield _tried(trial)
+        yield _tried(trial, folder)
 
 
 def _again(record: Record, manifest: Manifest, folder: Path) -> Found:
@@ -115,15 +119,26 @@ def _too_many_at_work(record: Record, at_work: int) -> Iterator[Finding]:
         yield Finding(RUNS, f"{named(record)}: option concurrency: {most} clients work at a time, the plan has up to {at_work}")
 
 
-def _tried(trial: TrialRun) -> Found:
-    """Returns what became of a run of a trial."""
-    run_id, name = trial.spec.run_id, trial.named
+def _tried(trial: TrialRun, folder: Path) -> Found:
+    """Returns what became of a run of a trial. That of a plugin has one job at a time, as its
+    records have."""
+    spec, run_id, name = trial.spec, trial.spec.run_id, trial.named
     try:
-        run = Run(trial.spec)
-        got = Outcome.of(run.record())
+        if isinstance(spec, RunSpec):
+            run = Run(spec)
+            got = Outcome.of(run.record())
+        else:
+            with spec.opened(folder) as opened:
+                run = Run(opened, options=RunOptions(wave_size=1))
+                got = Outcome.of(run.record())
     except UsageError as error:
         unknown = Finding(TRIALS, f"{name}: cannot be run again here: {error}")
         return Again(run_id, name, "not run", why="trial"), [], [unknown]
+    except (Exception, SystemExit) as error:
+        if isinstance(spec, RunSpec):
+            raise
+        failed = Finding(TRIALS, f"{name}: run again, it failed: {foreign.described(error)[0]}")
+        return Again(run_id, name, "differs", why="trial"), [failed], []
     said = asdict(trial.outcome)
     first = next((key for key, value in asdict(got).items() if value != said[key]), None)
     if first is None:

@@ -4,13 +4,14 @@ with records that belong to none."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fedbench import registry
 from fedbench.results.archive import RUNS
 from fedbench.results.record import SERVER_CURVE, Record
 from fedbench.results.sections import Digests
+from fedbench.submissions import own_tuning
 from fedbench.submissions.faults import Finding
 from fedbench.submissions.manifest import MANIFEST, BuiltIn, Distributed, InFile, Manifest
 from fedbench.suites import tuned
@@ -19,7 +20,7 @@ from fedbench.suites.tuned import Tuned
 
 Key = tuple[str, str]
 """The name of a point, and that of a row as in `tuned.rows`. An algorithm that is not built in has
-one row, which has its name."""
+a row of its name, and one with `tuned.TUNED` behind it if its options were tuned."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def rows(records: Sequence[Record], suite: Suite, manifest: Manifest, frozen: Tu
     expected = _expected(suite, manifest, frozen)
     found: dict[Key, dict[int, Record]] = {}
     for record in single.values():
-        keys, why = _keys(record, suite, manifest, expected)
+        keys, why = _keys(record, suite, manifest, expected, frozen)
         if not keys:
             faults.append(Finding(RUNS, f"{named(record)}: {why}"))
         for key in keys:
@@ -110,7 +111,9 @@ def _expected(suite: Suite, manifest: Manifest, frozen: Tuned | None) -> Mapping
     return found
 
 
-def _keys(record: Record, suite: Suite, manifest: Manifest, expected: Mapping[str, list[Key]]) -> tuple[list[Key], str]:
+def _keys(
+    record: Record, suite: Suite, manifest: Manifest, expected: Mapping[str, list[Key]], frozen: Tuned | None
+) -> tuple[list[Key], str]:
     """Returns the rows of a record, and why it has none if there are none."""
     spec, algorithm = record.spec, record.spec.algorithm
     points = [point.name for point in suite.points if suite.scenario_at(point).content_hash() == spec.scenario_hash]
@@ -123,16 +126,35 @@ def _keys(record: Record, suite: Suite, manifest: Manifest, expected: Mapping[st
     if entrant is None:
         return [], f"algorithm {algorithm.name} is not among the algorithms of {MANIFEST}"
     if not isinstance(entrant, BuiltIn):
-        why = _other_origin(algorithm.where, entrant) or _other_system(algorithm.options, suite)
-        return ([] if why else [(point, entrant.name) for point in points]), why
+        if why := _other_origin(algorithm.where, entrant) or _other_system(algorithm.options, suite):
+            return [], why
+        if not isinstance(entrant, InFile) or entrant.space is None:
+            return [(point, entrant.name) for point in points], ""
+        found = [key for point in points for key in _of_tuned(algorithm.options, entrant, point, manifest, frozen)]
+        return found, f"its options are neither the default ones of {MANIFEST} nor tuned ones"
     return expected.get(record.run_id, []), f"its options are neither the default ones of suite {suite.name} nor tuned ones"
+
+
+def _of_tuned(
+    options: Mapping[str, object], entrant: InFile, point: str, manifest: Manifest, frozen: Tuned | None
+) -> Iterator[Key]:
+    """Yields the rows at a point of a run of an algorithm in a file whose options were tuned: that
+    with the default options, that with the chosen ones, or both if they are the same."""
+    defaults = {key: one.default for key, one in (entrant.space or {}).items()}
+    own = {key: options.get(key) for key in defaults}
+    if own == defaults:
+        yield point, entrant.name
+    selector = own_tuning.selectors(manifest.plugins, frozen).get(entrant.name)
+    choice = None if frozen is None or selector is None else frozen.points.get(point, {}).get(selector)
+    if choice is not None and own == {**defaults, **choice.options}:
+        yield point, f"{entrant.name}{tuned.TUNED}"
 
 
 def _other_origin(origin: Mapping[str, str], entrant: InFile | Distributed) -> str:
     """Returns the first difference between the origin in a record and in the manifest; nothing if
     they agree."""
     kind = "file" if isinstance(entrant, InFile) else "entry point"
-    wanted = {"kind": kind} | entrant.model_dump(by_alias=True, exclude={"origin", "name"})
+    wanted = {"kind": kind} | entrant.model_dump(by_alias=True, exclude={"origin", "name", "space"})
     for key, value in wanted.items():
         if origin.get(key) != value:
             return f"origin.{key}: {MANIFEST} says {value!r}, the record {origin.get(key)!r:.80}"
@@ -158,9 +180,10 @@ def _row_faults(point: str, name: str, runs: Mapping[int, Record], suite: Suite)
         yield Finding(RUNS, f"{name} at {point}: expected one set of options for all seeds, got {sets}")
 
 
-def _option_sets(runs: Iterable[Record]) -> int:
-    """Returns how many different sets of options the runs have."""
-    return len({json.dumps(run.spec.algorithm.options, sort_keys=True) for run in runs})
+def _option_sets(runs: Iterable[Record], without: Collection[str] = ()) -> int:
+    """Returns how many different sets of options the runs have, without some options."""
+    several = ({key: one for key, one in run.spec.algorithm.options.items() if key not in without} for run in runs)
+    return len({json.dumps(one, sort_keys=True) for one in several})
 
 
 def _empty(made: Sequence[Row], manifest: Manifest) -> list[Finding]:
@@ -170,9 +193,12 @@ def _empty(made: Sequence[Row], manifest: Manifest) -> list[Finding]:
 
 
 def option_faults(made: Sequence[Row], manifest: Manifest) -> Iterator[Finding]:
-    """Yields the algorithms that are not built in and have other options from point to point. Such
-    options would be tuned, without trials that anybody can check."""
+    """Yields the algorithms that are not built in and have other options from point to point,
+    beside those that are tuned. Such options would be tuned, without trials that anybody can
+    check."""
     for one in manifest.algorithms:
-        sets = _option_sets(run for row in made if row.name == one.name for run in row.runs)
+        own = {one.name, f"{one.name}{tuned.TUNED}"}
+        space = (one.space if isinstance(one, InFile) else None) or {}
+        sets = _option_sets((run for row in made if row.name in own for run in row.runs), without=space)
         if sets > 1 and not isinstance(one, BuiltIn):
             yield Finding(RUNS, f"algorithm {one.name}: expected the same options at all points, got {sets} sets")

@@ -87,8 +87,7 @@ class Space(Part):
     def content_hash(self, several: Collection[type[Algorithm]]) -> str:
         """Returns the hash of the intervals of these algorithms. It does not depend on texts or on
         other algorithms. Raises UsageError if one of them has none."""
-        content = {cls.name: Options(options=self.of(cls)).hashed() for cls in several}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        return hash_of({cls.name: self.of(cls) for cls in several})
 
     def rates(self, cls: type[Algorithm]) -> list[str]:
         """Returns the tuned options of an algorithm that are rates of learning."""
@@ -106,22 +105,29 @@ class Space(Part):
         it has the default options. Then come `count` scrambled Sobol' points. The scrambling is
         a function of the text `scramble`, by default of the names of the space and of the
         algorithm. Source of the points: Owen 1998, as implemented by `scipy.stats.qmc`."""
-        from scipy.stats import qmc  # takes a second
-
-        intervals = self.of(cls)
+        intervals, kinds = self.of(cls), hints(cls)
         text = f"{self.name} {cls.name}" if scramble is None else scramble
-        key = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
-        sampler = qmc.Sobol(len(intervals), scramble=True, rng=np.random.default_rng(key))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="The balance properties", category=UserWarning)
-            places = sampler.random(count).tolist()
-        return [
-            {},
-            *(
-                {key: value_of(cls, key, one.at(u)) for (key, one), u in zip(intervals.items(), place, strict=True)}
-                for place in places
-            ),
-        ]
+        return drawn(intervals, count, text, {key for key in intervals if takes_whole_numbers(kinds[key])})
+
+
+def drawn(intervals: Mapping[str, Interval], count: int, scramble: str, whole: Collection[str]) -> list[dict[str, float]]:
+    """Returns no options, and then those of scrambled Sobol' points, of which some are `whole`
+    numbers; see `Space.trials`."""
+    from scipy.stats import qmc  # takes a second
+
+    key = int.from_bytes(hashlib.sha256(scramble.encode()).digest()[:8], "little")
+    sampler = qmc.Sobol(len(intervals), scramble=True, rng=np.random.default_rng(key))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The balance properties", category=UserWarning)
+        places = sampler.random(count).tolist()
+    values = [{key: one.at(u) for (key, one), u in zip(intervals.items(), place, strict=True)} for place in places]
+    return [{}, *({key: round(value) if key in whole else value for key, value in one.items()} for one in values)]
+
+
+def hash_of(entries: Mapping[str, Mapping[str, Interval]]) -> str:
+    """Returns the hash of the intervals of algorithms, by name and option."""
+    content = {name: Options(options=dict(entry)).hashed() for name, entry in entries.items()}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def value_of(cls: type[Algorithm], key: str, value: float) -> float:

@@ -104,7 +104,14 @@ class OwnLayers(Model):
 
 
 def make_own(model: str, sha256: str, input_shape: Shape, classes: int) -> Model | OwnModel:
-    """Returns the user's model of that name, whose code has this sum.
+    """Returns the user's model of that name, whose code has this sum. Its errors are those of
+    `source_of`."""
+    source = source_of(model, sha256, input_shape, classes)
+    return of_source(own_models.short(model), input_shape, classes, source)
+
+
+def source_of(model: str, sha256: str, input_shape: Shape, classes: int) -> Source:
+    """Returns what makes the modules of the user's model.
 
     Raises:
         UsageError: torch is not installed, the code fails, or the module does not take the
@@ -118,8 +125,7 @@ def make_own(model: str, sha256: str, input_shape: Shape, classes: int) -> Model
         from fedbench.tasks.own_module import make_here
 
         make = make_here(code)
-    name = own_models.short(model)
-    return of_source(name, input_shape, classes, make(name, input_shape, classes))
+    return make(own_models.short(model), input_shape, classes)
 
 
 def of_source(name: str, input_shape: Shape, classes: int, source: Source) -> Model | OwnModel:

@@ -162,7 +162,7 @@ class Here:
                 f"model {self.name}: is made with other values the second time; only torch's generator has a seed there"
             )
         parameters = laid_out(Tensor(name, tuple(one.shape)) for name, one in net.named_parameters() if one.requires_grad)
-        names = {id(one): name for name, one in net.named_buffers(remove_duplicate=False)}
+        names = {id(one): name for name, one in net.named_buffers()}
         buffers = laid_out(Tensor(names[id(one)], tuple(one.shape)) for _, _, one in changing_buffers(net))
         found = Description(
             tuple(parameters), tuple(buffers), layers, why, _same(values, _values(_prepared(defaults, self.name)))

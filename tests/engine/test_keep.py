@@ -10,10 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import fedbench as fb
 from fedbench import own_models
+from fedbench.cli.main import app
+from fedbench.engine import keep
 from fedbench.engine.run import Run, RunOptions
+from fedbench.engine.setup import Setup
 from fedbench.errors import RecordError, UsageError
 from fedbench.launch.runner import specs
 from fedbench.results import kept_model
@@ -171,6 +175,61 @@ def test_a_changed_model_is_found(change: Any, message: str, tmp_path: Path) -> 
     with pytest.raises(RecordError, match=message) as error:
         kept_model.check(folder, record)
     assert "\n" not in str(error.value)
+
+
+def renamed(content: bytes, change: Any) -> bytes:
+    size = int.from_bytes(content[:8], "little")
+    text = json.dumps(change(json.loads(content[8 : 8 + size]))).encode()
+    return len(text).to_bytes(8, "little") + text + content[8 + size :]
+
+
+def swapped(head: dict[str, Any]) -> dict[str, Any]:
+    """The first two tensors have each other's name."""
+    note, (a, one), (b, other), *rest = head.items()
+    return dict([note, (b, one), (a, other), *rest])
+
+
+def reshaped(head: dict[str, Any]) -> dict[str, Any]:
+    next(one for one in head.values() if "shape" in one)["shape"].append(1)
+    return head
+
+
+@pytest.mark.parametrize("model", ["mlp", "named", "Net"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        swapped,
+        reshaped,
+        lambda head: {f"a.{name}" if "dtype" in one else name: one for name, one in head.items()},
+        lambda head: {name: one for name, one in head.items() if name != [*head][2]},
+        lambda head: {name: one if "dtype" not in one else {**one, "dtype": "I32"} for name, one in head.items()},
+        lambda head: {name: one if "dtype" not in one else {"dtype": "F32"} for name, one in head.items()},
+        lambda head: {"more": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}, **head},
+    ],
+)
+def test_names_and_shapes_are_compared(model: str, change: Any, nets: str, tmp_path: Path) -> None:
+    """The bytes of the numbers stay as they are, and so does their digest."""
+    model = model if model == "mlp" else f"{nets}:{model}"
+    record, folder = kept(tmp_path / "runs", model)
+    setup = Setup(specs("digits-demo", "fedbuff[buffer_size=3]", 1, [*SMALL, f"task.model={model}"])[0])
+    assert list(keep.apart(folder, {}, setup)) == []
+    file = folder / kept_model.FILE
+    file.write_bytes(renamed(file.read_bytes(), change))
+    kept_model.check(folder, record)
+    assert list(keep.apart(folder, {}, setup)) == ["model.names"]
+
+
+@pytest.mark.parametrize("model", ["mlp", pytest.param("Net", marks=pytest.mark.slow)])
+def test_verify_says_so(model: str, nets: str, tmp_path: Path) -> None:
+    """Also of a module that runs in a process of its own."""
+    _, folder = kept(tmp_path / "runs", model if model == "mlp" else f"{nets}:{model}")
+    own = [] if model == "mlp" else ["-m", f"{nets}:{model}"]
+    assert ": identical" in CliRunner().invoke(app, ["verify", str(folder), *own]).output
+    file = folder / kept_model.FILE
+    file.write_bytes(renamed(file.read_bytes(), swapped))
+    found = CliRunner().invoke(app, ["verify", str(folder), *own])
+    assert found.exit_code == 1
+    assert ": differs (first in model.names)" in found.output
 
 
 def test_what_cannot_be_kept(tmp_path: Path) -> None:

@@ -214,11 +214,23 @@ def test_one_that_raises_ends_in_a_line_and_nothing_is_lost(method: str, every_u
     (line,) = str(caught.value).splitlines()
     assert line.startswith(f"watcher Odd raised in {method}{where}, and the runs went on without it: ValueError: no")
     assert odd.calls == 1  # type: ignore[attr-defined]
+    assert odd.closed == (method != "on_close")  # type: ignore[attr-defined]
     assert caught.value.records is not None
     assert [record.selector for record in caught.value.records] == TWO
     assert len(list(Store(tmp_path))) == 2
     for record in caught.value.records:
         check_curve(heard, record)
+
+
+def test_one_that_raises_twice_has_one_line() -> None:
+    odd = raising("on_plan", ValueError("no space"))
+    odd.on_close = lambda: 1 / 0  # type: ignore[method-assign,assignment,return-value]
+    with pytest.raises(WatchersFailed) as caught:
+        fb.run("digits-demo", TWO, overrides=SMALL, watch=odd)
+    (line,) = str(caught.value).splitlines()
+    assert "without it: ValueError: no space" in line
+    assert "; then in on_close: " in line
+    assert "ZeroDivisionError: division by zero" in line
 
 
 def test_one_that_ends_the_program_raises() -> None:

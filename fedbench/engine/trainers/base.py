@@ -17,6 +17,7 @@ from fedbench.foreign import described
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.scenarios.local_parts import LocalPart
+from fedbench.shards import Shards
 from fedbench.tasks.task import Task
 from fedbench.types import Array, Job, LocalRule, Vector, Want, Work
 
@@ -69,6 +70,7 @@ class Workload:
         public: features (P, ..) of the server's unlabelled examples, if there are any.
         local: the scenario's local work: clipping, label smoothing and the rates of steps; None is
             plain.
+        unseen: the rows of the clients that are held out, if there are any.
     """
 
     task: Task
@@ -77,6 +79,12 @@ class Workload:
     seed: int
     public: Array | None = None
     local: LocalPart | None = None
+    unseen: Sequence[RowIndices] = ()
+
+    @property
+    def unseen_rows(self) -> RowIndices:
+        """The training rows of all clients that are held out, client by client."""
+        return Shards.of(self.unseen).rows
 
     @property
     def public_shape(self) -> tuple[int, int]:
@@ -164,11 +172,17 @@ class ScoringBackend(Backend, Protocol):
     def train_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
         """Returns the scores of the examples of `train_loss_sample` for every model."""
 
+    def unseen_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
+        """Returns the scores of the workload's `unseen_rows` for every model."""
 
-def train_loss_sample(seed: int, examples: int) -> RowIndices:
+
+def train_loss_sample(seed: int, examples: int, unseen: RowIndices | None = None) -> RowIndices:
     """Returns the training examples on which the training loss is measured: at most 2,000,
-    ascending."""
-    return np.sort(RandomStream(seed, Purpose.evaluation).permutation(examples)[:TRAIN_LOSS_EXAMPLES])
+    ascending, and none of a client that is held out."""
+    order = RandomStream(seed, Purpose.evaluation).permutation(examples)
+    if unseen is not None and len(unseen):
+        order = order[~np.isin(order, unseen)]
+    return np.sort(order[:TRAIN_LOSS_EXAMPLES])
 
 
 @typing.runtime_checkable

@@ -61,7 +61,8 @@ class NativeTrainer:
             layer_specs(task.model), train.x, train.y, seed=seed, batch_size=workload.batch_size, threads=workers, isa=isa
         )
         self.core.set_shards(self.shards.rows, self.shards.begin, self.shards.sizes)
-        self.sample = train.subset(train_loss_sample(seed, len(train)))
+        unseen = workload.unseen_rows
+        self.sample, self.unseen = train.subset(train_loss_sample(seed, len(train), unseen)), train.subset(unseen)
         self._words = (-1, 0)  # a version, and how many dropout words the student has used in it
 
     # ---- training ----
@@ -179,6 +180,9 @@ class NativeTrainer:
 
     def train_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
         return self._scores(models, self.sample)
+
+    def unseen_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
+        return self._scores(models, self.unseen)
 
     def test_logits(self, models: Sequence[Snapshot]) -> list[Logits]:
         return list(self.core.logits(np.stack([model.x for model in models]), self.test.x, self.classes))

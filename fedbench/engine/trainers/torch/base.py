@@ -62,7 +62,9 @@ class TorchTask:
         self._featured = functools.partial(Features, channels_last=channels_last, dtype=self.real, device=self.at)
         self.x, self.y = self._featured(train.x), tensor(train.y).to(self.at)
         self.test_x, self.test_y = self._featured(test.x), tensor(test.y).to(self.at)
-        self.sample = torch.from_numpy(train_loss_sample(seed, len(train))).to(self.at)
+        unseen = workload.unseen_rows
+        self.sample = torch.from_numpy(train_loss_sample(seed, len(train), unseen)).to(self.at)
+        self.unseen = torch.from_numpy(unseen).to(self.at)
         self._replicas: queue.SimpleQueue[Replica] = queue.SimpleQueue()
         for _ in range(workers):
             self._replicas.put(self._replica())
@@ -218,10 +220,14 @@ class TorchTask:
             return np.concatenate(self._map(logits, self.test_x.parts(self.part)))
 
     def train_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
-        return [
-            self._scores(*model, [(self.x.rows(part), self.y[part]) for part in torch.split(self.sample, self.part)])
-            for model in models
-        ]
+        return self._scores_of_rows(models, self.sample)
+
+    def unseen_scores(self, models: Sequence[Snapshot]) -> list[Scores]:
+        return self._scores_of_rows(models, self.unseen)
+
+    def _scores_of_rows(self, models: Sequence[Snapshot], rows: torch.Tensor) -> list[Scores]:
+        batches = torch.split(rows, self.part)
+        return [self._scores(*model, [(self.x.rows(part), self.y[part]) for part in batches]) for model in models]
 
     def _scores(self, x: Vector, buffers: Vector, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Scores:
         """Returns the scores of fixed batches, so that the number of workers changes no bit."""

@@ -84,7 +84,7 @@ class StackedTrainer(TorchTask):
     def _descend(self, block: list[Assignment], rule: LocalRule, schedule: Schedule) -> list[Work]:
         """Makes all steps of all lanes. The result of a job is taken after its last step; then its
         lane is idle."""
-        y, direction = self.lanes.flat, Direction(rule, self.at, self.local.clip_norm)
+        y, direction = self.lanes.flat, Direction(rule, self.local, self.at)
         works: dict[int, Work] = {}
         for step in range(schedule.steps + 1):
             for lane, assignment in enumerate(block):

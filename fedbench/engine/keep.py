@@ -31,6 +31,12 @@ def check_one_model(algorithm: Algorithm) -> None:
         )
 
 
+def check_classes(part: TaskPart) -> None:
+    """Raises UsageError for a task without classes, by whose shares a client is judged."""
+    if part.is_regression:
+        raise UsageError(f"keep_clients: clients are judged by their classes, and task {part.name} has task.kind regression")
+
+
 def kept_parts(parts: Parts, task: Task, shards: Shards) -> dict[str, bytes]:
     """Returns the files of what a model achieves, by name."""
     labels = np.bincount(task.dataset.test.y, minlength=task.dataset.classes)

@@ -29,6 +29,11 @@ def dispatch(setup: Setup) -> Dispatch:
     if algorithm.alone:
         check_alone(algorithm, scenario, setup.outline.model)
     offers = {"public_data"} if scenario.public is not None else set()
+    if scenario.task.is_regression and "public_data" in algorithm.requires:
+        raise UsageError(
+            f"algorithm {algorithm.name} is not applicable: it distils the probabilities of classes, and scenario {scenario.name} has "
+            "task.kind regression"
+        )
     missing = sorted(algorithm.requires - offers)
     if missing:
         raise UsageError(

@@ -10,7 +10,8 @@ from pathlib import Path
 from fedbench import plain_files
 from fedbench.errors import UsageError
 from fedbench.scenarios.rows import csv_rows, named_file
-from fedbench.scenarios.schema import MOST_CLIENTS, with_sources
+from fedbench.scenarios.schema import MOST_CLIENTS
+from fedbench.scenarios.trace_sources import with_sources
 
 COLUMNS = ("client", "seconds_per_example", "megabit_per_second")
 LARGEST = 64 << 20  # bytes of a file

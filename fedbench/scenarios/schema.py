@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
@@ -45,7 +44,9 @@ ADDED_KEYS = (
 """Keys that were added after the first records were made. They are not hashed while they have their
 defaults, so the hashes and run ids of these records stay as they are."""
 
-ACCURACY = "test_accuracy"
+ACCURACY, LOSS = "test_accuracy", "test_loss"
+BY_CLASS = ("two_class", "dirichlet", "shards")
+"""Kinds of partitions that go by the classes of examples."""
 NOT_HASHED = ("about", "network.trace.folder", "network.trace.upload.folder")
 """Keys that change nothing: the sum of traces is hashed, wherever they are."""
 
@@ -107,8 +108,8 @@ class BudgetPart(Part):
 
 class Target(Part):
     """A value whose time is in the record: that of the first evaluation at which the metric is at
-    or above it. The metric is test accuracy, or one of `evaluation.metrics`, which may also say
-    that lower is better."""
+    or above it. The metric is test accuracy, test loss, of which lower is better, or one of
+    `evaluation.metrics`, which may also say so."""
 
     metric: Annotated[str, Field(max_length=60)] = ACCURACY
     value: Annotated[Float, Field(allow_inf_nan=False)]
@@ -157,6 +158,8 @@ class Scenario(Part):
             )
         if self.at_work is not None and self.at_work > self.clients:
             raise ValueError(f"at_work: expected at most the {self.clients} clients, got {self.at_work}")
+        if self.task.is_regression:
+            self._check_regression()
         self._check_targets()
         if isinstance(self.compute, PerStep) and self.compute.harmonic_job_seconds is not None and self.local.epochs is not None:
             raise ValueError(
@@ -176,8 +179,20 @@ class Scenario(Part):
                     f"network.trace{way}.given: expected one trace, or one for each of {self.clients} clients, got {len(links.given)}"
                 )
 
+    def _check_regression(self) -> None:
+        """Raises ValueError for what goes by classes."""
+        by_label = getattr(getattr(self.compute, "slowdown", None), "by_label", None)
+        for key, is_given in (
+            (f"partition.kind {self.partition.kind}", self.partition.kind in BY_CLASS),
+            ("local.label_smoothing", self.local.label_smoothing),
+            ("compute.slowdown.by_label", by_label),
+            *((f"evaluation.metrics {one.name}", one.code is None) for one in self.evaluation.metrics),
+        ):
+            if is_given:
+                raise ValueError(f"{key} goes by the classes of labels, got task.kind regression, whose labels are real numbers")
+
     def _check_targets(self) -> None:
-        known = [ACCURACY, *(one.name for one in self.evaluation.metrics)]
+        known = [*([] if self.task.is_regression else [ACCURACY]), LOSS, *(one.name for one in self.evaluation.metrics)]
         for target in self.targets:
             if target.metric not in known:
                 raise ValueError(
@@ -198,8 +213,14 @@ class Scenario(Part):
 
     def sign(self, metric: str) -> float:
         """Returns 1.0 if more of a metric is better, and -1.0 if less is."""
-        lower = ("test_loss", "train_loss", *(one.name for one in self.evaluation.metrics if not one.higher_is_better))
+        lower = (LOSS, "train_loss", *(one.name for one in self.evaluation.metrics if not one.higher_is_better))
         return -1.0 if metric in lower else 1.0
+
+    @property
+    def judged_by(self) -> str:
+        """Returns the metric that every model of the task has: its accuracy or, if labels are real
+        numbers, its loss."""
+        return LOSS if self.task.is_regression else ACCURACY
 
     @property
     def compared(self) -> tuple[Target, ...]:
@@ -255,30 +276,6 @@ def _content_hash(scenario: Scenario) -> str:
         ]
         _drop(content, "evaluation.metrics")
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def trace_sources(content: Mapping[str, object]) -> list[dict[str, object]]:
-    """Returns the groups of keys that say where traces are from: that of the part `trace`, and that
-    of its `upload` if there is one. The content need not be validated."""
-    network = content.get("network")
-    trace = network.get("trace") if isinstance(network, Mapping) else None
-    if not isinstance(trace, dict):
-        return []
-    return [trace, *([trace["upload"]] if isinstance(trace.get("upload"), dict) else [])]
-
-
-def with_sources(
-    content: Mapping[str, object], changed: Callable[[Mapping[str, object], str], Mapping[str, object]]
-) -> Mapping[str, object]:
-    """Returns the content of a scenario in which the groups that say where traces are from are
-    `changed`, given the group and its key."""
-    network, sources = content.get("network"), trace_sources(content)
-    if not isinstance(network, Mapping) or not sources:
-        return content
-    trace = dict(changed(sources[0], "network.trace"))
-    if len(sources) > 1:
-        trace["upload"] = changed(sources[1], "network.trace.upload")
-    return {**content, "network": {**network, "trace": trace}}
 
 
 def _is_default(part: object, path: str) -> bool:

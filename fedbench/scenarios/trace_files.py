@@ -15,7 +15,7 @@ from fedbench import places, plain_files
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.kernels.traces import Trace
 from fedbench.scenarios.rows import csv_rows
-from fedbench.scenarios.schema import with_sources
+from fedbench.scenarios.trace_sources import with_sources
 
 FOLDER = "network.trace.folder"
 COLUMNS = ("duration_seconds", "megabit_per_second", "latency_seconds")

@@ -18,7 +18,7 @@ from fedbench.cli import cite
 from fedbench.cli.main import app
 from fedbench.results.record import Record
 from fedbench.scenarios import load
-from fedbench.scenarios.schema import trace_sources
+from fedbench.scenarios.trace_sources import trace_sources
 from fedbench.tasks.available import CITED
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -52,7 +52,7 @@ class StackedTrainer(TorchTask):
     ) -> None:
         super().__init__(workload, dtype=dtype, device=device)
         model = workload.task.layered
-        self.lanes = Lanes(model, lanes, self.real, self.at, self.local.label_smoothing)
+        self.lanes = Lanes(model, lanes, self.real, self.at, self.loss)
         self.examples = min(workload.batch_size, int(self.shards.sizes.max()))
         layers = list(in_order(model.layers, model.input_shape))
         self.dropouts = [(layer, shape) for layer, shape in layers if isinstance(layer, Dropout)]

@@ -132,8 +132,8 @@ class Run:
     def backend(self) -> ScoringBackend:
         """The chosen trainer. `record` closes it."""
         setup, spec = self.setup, self.spec
-        local = spec.scenario.local
-        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, setup.data.public, local)
+        local, loss = spec.scenario.local, spec.scenario.task.own_loss
+        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, setup.data.public, local, loss)
         return make_trainer(self.choice, workload, workers=self.options.workers, isa=self.options.isa)
 
     @functools.cached_property

@@ -31,8 +31,8 @@ class TextPart(Part):
 
 OF_A_FILE = ("file", "label", "kind", "client", "features", "test", "test_share", "standardize", "sha256")
 """Keys of a task that only a file of one's own data has."""
-OF_SOME = ("encoder", "text", "model_sha256")
-"""Keys that only tasks of texts have, and those with a model of one's own."""
+OF_SOME = ("encoder", "text", "model_sha256", "loss", "loss_sha256")
+"""Keys that only tasks of texts have, and those with a model or a loss of one's own."""
 LATER = {"kind": "classification"}
 """Keys of a file that are written only where they have not their default."""
 TEST_SHARE = 0.2
@@ -83,7 +83,9 @@ class TaskPart(Part):
 
     A `model` of one's own is named by its code, `path/to/mynet.py:Net` or `package.module:Net`: a
     class or function that makes a torch.nn.Module. `model_sha256` is the sum of that file, which is
-    likewise computed if it is left out.
+    likewise computed if it is left out. So is `loss`: a function of outputs and labels, or a class
+    that makes one, which gives the mean over a mini-batch. It takes the place of the cross-entropy
+    or the squared error in training and in evaluated losses.
     """
 
     name: str
@@ -101,6 +103,8 @@ class TaskPart(Part):
     standardize: bool = False
     sha256: tuple[Sum, ...] = ()
     model_sha256: Sum | None = None
+    loss: Annotated[str, Field(max_length=4000)] | None = None
+    loss_sha256: Sum | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -133,11 +137,15 @@ class TaskPart(Part):
         if own_models.is_own(self.model) != (self.model_sha256 is not None):
             got = f"model {self.model!r:.60} and sum {str(self.model_sha256)[:16]}"
             raise ValueError(f"model_sha256 belongs to a model of your own, file.py:Class; got {got}")
-        if self.model_sha256 is not None:
-            try:
+        try:
+            if self.model_sha256 is not None:
                 own_models.name_of(self.model)
-            except UsageError as error:
-                raise ValueError(str(error)) from None
+            if self.loss is not None:
+                own_models.name_of(self.loss, "loss")
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        if (self.loss is None) != (self.loss_sha256 is None):
+            raise ValueError("loss and loss_sha256 belong together, got one of them")
 
     @model_serializer(mode="wrap")
     def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
@@ -155,7 +163,13 @@ class TaskPart(Part):
     @property
     def torch_only(self) -> list[str]:
         """Returns the keys, with their values, that the native trainer does not take."""
-        return [f"task.kind={self.kind}"] if self.is_regression else []
+        found = [f"task.kind={self.kind}"] if self.is_regression else []
+        return found if self.loss is None else [*found, f"task.loss={own_models.short(self.loss)}"]
+
+    @property
+    def own_loss(self) -> tuple[str, str] | None:
+        """Returns the code of a loss of one's own and its sum."""
+        return None if self.loss is None or self.loss_sha256 is None else (self.loss, self.loss_sha256)
 
 
 class Iid(Part):

@@ -47,6 +47,8 @@ defaults, so the hashes and run ids of these records stay as they are."""
 ACCURACY, LOSS = "test_accuracy", "test_loss"
 BY_CLASS = ("two_class", "dirichlet", "shards")
 """Kinds of partitions that go by the classes of examples."""
+CODE = (("task", "model"), ("task", "loss"), ("local", "optimizer"))
+"""Keys that may name code of one's own, whose sum is in a key beside them."""
 NOT_HASHED = ("about", "network.trace.folder", "network.trace.upload.folder")
 """Keys that change nothing: the sum of traces is hashed, wherever they are."""
 
@@ -158,6 +160,10 @@ class Scenario(Part):
             )
         if self.at_work is not None and self.at_work > self.clients:
             raise ValueError(f"at_work: expected at most the {self.clients} clients, got {self.at_work}")
+        if self.task.loss is not None and self.local.label_smoothing:
+            raise ValueError(
+                f"local.label_smoothing is a part of the cross-entropy, got task.loss {own_models.short(self.task.loss)}"
+            )
         if self.task.is_regression:
             self._check_regression()
         self._check_targets()
@@ -264,16 +270,14 @@ def _content_hash(scenario: Scenario) -> str:
         left_out += ["task.file"] if isinstance(scenario.task.test, HeldOut) else ["task.file", "task.test"]
     for key in left_out:
         _drop(content, key)
-    if scenario.task.model_sha256 is not None:  # the sum is hashed, wherever the file is
-        _drop(content, "task.model")
-        content["model"] = own_models.name_of(scenario.task.model)
-    if scenario.local.optimizer is not None:
-        _drop(content, "local.optimizer")
-        content["optimizer"] = own_models.name_of(scenario.local.optimizer)
+    for group, key in CODE:
+        part = getattr(scenario, group)
+        if getattr(part, f"{key}_sha256") is not None:  # the sum is hashed, wherever the file is
+            _drop(content, f"{group}.{key}")
+            content[key] = own_models.name_of(getattr(part, key))
     if metrics := scenario.evaluation.metrics:
-        content["metrics"] = [
-            [one.code and own_models.name_of(one.code), one.sha256, one.name, one.higher_is_better] for one in metrics
-        ]
+        named = [(one.code and own_models.name_of(one.code), one) for one in metrics]
+        content["metrics"] = [[name, one.sha256, one.name, one.higher_is_better] for name, one in named]
         _drop(content, "evaluation.metrics")
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -67,6 +67,11 @@ def table() -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArr
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    write_houses()
+
+
+def write_houses() -> None:
+    """Writes the table, its scenario and a metric into the working directory."""
     x, y, owner = table()
     lines = [
         ",".join(ROWS),

@@ -69,6 +69,7 @@ class Workload:
         public: features (P, ..) of the server's unlabelled examples, if there are any.
         local: the scenario's local work: clipping, label smoothing and the rates of steps; None is
             plain.
+        loss: the code of a loss of the user's own and its sum, if there is one.
     """
 
     task: Task
@@ -77,6 +78,7 @@ class Workload:
     seed: int
     public: Array | None = None
     local: LocalPart | None = None
+    loss: tuple[str, str] | None = None
 
     @property
     def public_shape(self) -> tuple[int, int]:

@@ -81,11 +81,11 @@ def choose(
     check_wish(wish, device)
     if device != CPU:
         _check_side_by_side(task.model, device)
-        if local is not None and local.optimizer is not None:
-            raise UsageError(
-                f"device {device}: jobs train side by side there, and local.optimizer {local.optimizer} takes one at a time; leave out "
-                "--device"
-            )
+        for key, code in (("local.optimizer", local and local.optimizer), ("task.loss", part and part.loss)):
+            if code is not None:
+                raise UsageError(
+                    f"device {device}: jobs train side by side there, and {key} {code} takes one at a time; leave out --device"
+                )
         return Choice("torch", f"asked for device {device}", device)
     if wish == "torch":
         return Choice("torch", "asked for")

@@ -138,6 +138,8 @@ def _other_task(own: Scenario, base: Scenario) -> Iterator[str]:
         yield f"task {own.task.name} with {own.task.model} (map: {base.task.name} with {base.task.model})"
     if max(own.local.batch_size, base.local.batch_size) > 2 * min(own.local.batch_size, base.local.batch_size):
         yield f"mini-batches of {own.local.batch_size} (map: {base.local.batch_size})"
+    if own.task.loss != base.task.loss:
+        yield "task.loss of its own"
     for key in (key for key in LATER if not key.endswith("_sha256")):
         if getattr(own.local, key) != getattr(base.local, key):
             yield f"local.{key} of its own"

@@ -9,7 +9,7 @@ import torch
 from torch.func import functional_call, vmap
 
 from fedbench.engine.trainers.torch.embedding import gather
-from fedbench.engine.trainers.torch.loss import Loss
+from fedbench.own_losses import Loss
 from fedbench.tasks.models import Model
 from fedbench.tasks.tensors import Tensor
 from fedbench.tasks.torch_model import Symbols, build

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import torch
 from torch.nn import functional as F
 
 from fedbench.engine.trainers.base import Workload
-
-
-class Loss(Protocol):
-    """A loss of outputs (n, ..) at labels (n,), which are classes or real numbers."""
-
-    def mean(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Returns the mean over a mini-batch, whose gradient clients follow."""
-
-    def terms(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Returns what `mean` is the mean of (n,)."""
-
-    def each(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Returns the loss of every example (n,), as evaluation states it."""
+from fedbench.own_losses import Loss, made
 
 
 class CrossEntropy:
@@ -53,7 +39,9 @@ class SquaredError:
 
 
 def loss_of(workload: Workload) -> Loss:
-    """Returns the loss of a workload."""
+    """Returns the loss of a workload. OriginError if it is the user's own who has not named it."""
+    if workload.loss is not None:
+        return made(*workload.loss)
     if workload.task.dataset.train.numbers is not None:
         return SquaredError()
     return CrossEntropy(0.0 if workload.local is None else workload.local.label_smoothing)

@@ -8,8 +8,8 @@ import torch
 
 from fedbench.engine.trainers.base import SERVER
 from fedbench.engine.trainers.torch.data import host, load
-from fedbench.engine.trainers.torch.loss import Loss
 from fedbench.kernels.random import Purpose, RandomStream
+from fedbench.own_losses import Loss
 from fedbench.protocols import Logits, Pullback
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model

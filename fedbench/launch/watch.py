@@ -209,7 +209,8 @@ class Watcher:
     `on_end` or `on_failure`. Between them those of other runs may come. A run that is taken from
     the store, or continues from a checkpoint, has all its points too.
 
-    A watcher changes no result. One that raises is not called again: the runs go on to their end,
+    A watcher changes no result. One that raises is closed, and not called again: the runs go on to
+    their end,
     and then one error says where it raised.
 
     Examples
@@ -294,7 +295,8 @@ class Watcher:
         """
 
     def on_close(self) -> None:
-        """Is called once, after the last run, also if the runs were interrupted."""
+        """Is called once: after the last run, also if the runs were interrupted, or at once if
+        another method raised."""
 
 
 class WatchersFailed(FedbenchError):
@@ -307,7 +309,7 @@ class WatchersFailed(FedbenchError):
 
 
 class Guarded(Watcher):
-    """Passes everything on to several watchers. One that raises is not called again."""
+    """Passes everything on to several watchers. One that raises is closed, and not called again."""
 
     def __init__(self, watchers: Sequence[Watcher]) -> None:
         self.watchers = tuple(watchers)
@@ -316,15 +318,21 @@ class Guarded(Watcher):
 
     def _tell(self, method: str, *given: object) -> None:
         for one in self.watchers:
-            try:
-                getattr(one, method)(*given)
-            except (Exception, SystemExit) as error:
+            if not self._heard(one, method, *given):
                 self.watchers = tuple(other for other in self.watchers if other is not one)
-                where = f" of {given[0].name}" if given and isinstance(given[0], WatchedRun) else ""
-                why = " ".join(foreign.told(error)[0].split()) or type(error).__name__
-                self.failed.append(
-                    f"watcher {type(one).__name__} raised in {method}{where}, and the runs went on without it: {why}"
-                )
+                if method != "on_close":
+                    self._heard(one, "on_close")
+
+    def _heard(self, one: Watcher, method: str, *given: object) -> bool:
+        """Calls a method of a watcher, and returns whether it did not raise."""
+        try:
+            getattr(one, method)(*given)
+        except (Exception, SystemExit) as error:
+            where = f" of {given[0].name}" if given and isinstance(given[0], WatchedRun) else ""
+            why = " ".join(foreign.told(error)[0].split()) or type(error).__name__
+            self.failed.append(f"watcher {type(one).__name__} raised in {method}{where}, and the runs went on without it: {why}")
+            return False
+        return True
 
     def on_begin(self, run: WatchedRun) -> None:
         self._tell("on_begin", run)

@@ -214,11 +214,22 @@ def test_one_that_raises_ends_in_a_line_and_nothing_is_lost(method: str, every_u
     (line,) = str(caught.value).splitlines()
     assert line.startswith(f"watcher Odd raised in {method}{where}, and the runs went on without it: ValueError: no")
     assert odd.calls == 1  # type: ignore[attr-defined]
+    assert odd.closed == (method != "on_close")  # type: ignore[attr-defined]
     assert caught.value.records is not None
     assert [record.selector for record in caught.value.records] == TWO
     assert len(list(Store(tmp_path))) == 2
     for record in caught.value.records:
         check_curve(heard, record)
+
+
+def test_one_that_raises_once_more_when_it_is_closed() -> None:
+    odd = raising("on_plan", ValueError("no space"))
+    odd.on_close = lambda: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+    with pytest.raises(WatchersFailed) as caught:
+        fb.run("digits-demo", TWO[0], overrides=SMALL, watch=odd)
+    first, second = str(caught.value).splitlines()
+    assert first.endswith("ValueError: no space")
+    assert second.startswith("watcher Odd raised in on_close, and the runs went on without it: ZeroDivisionError")
 
 
 def test_one_that_ends_the_program_raises() -> None:

@@ -5,7 +5,7 @@
 # make site    home, documentation and the results of the published suites, into build/site
 # make papers  the verdicts on the papers' tables and their pages, from the committed records
 # make theory  the measured lines of theory that stand beside them; minutes
-# make smoke   the suite `smoke` from the first run to the last, some committed records run again, the page of findings made again
+# make smoke   the suite `smoke` from the first run to the last, some committed records run again, the page of findings made again, examples
 # make slow    all slow tests, more than an hour        make touched    those of the packages that the change touches, minutes
 # make asan    of native what .ci/run takes: addresses and undefined behaviour, with the emulated CUDA kernels
 # make aarch64 the core's golden bits on aarch64, under qemu, where it and a cross compiler are installed
@@ -94,7 +94,7 @@ smoke: $(STAMP)
 	store=$$(mktemp -d) && $(BIN)/fedbench suite run smoke --store $$store -j 2 --quiet && rm -r $$store
 	$(BIN)/fedbench verify results/records --sample 3 --tolerant-torch --draw $$(date +%s)
 	$(BIN)/fedbench verify $(wildcard results/suites/*) --sample 3 --skip-missing-data --draw $$(date +%s)
-	$(BIN)/python -m pytest -q -m slow tests/suites/findings/test_published.py
+	$(BIN)/python -m pytest -q -m slow tests/suites/findings/test_published.py tests/examples
 
 lint: $(STAMP) types
 	$(BIN)/ruff check

@@ -1,4 +1,4 @@
-"""Models, metrics and optimisers of the user's own, by name: `path/to/mynet.py:Net` or
+"""Models, losses, metrics and optimisers of the user's own, by name: `path/to/mynet.py:Net` or
 `package.module:Net`.
 
 Code is run only if the user has named it: in a scenario's file, a setting, an option of the command
@@ -22,7 +22,7 @@ from fedbench.errors import OriginError, UsageError, nearest
 from fedbench.foreign import FROM_FILE, described
 
 SELECTOR = re.compile(r"(?:(?P<file>.+\.py)|(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)):(?P<name>[A-Za-z_]\w*)")
-KEYS = {"model": "task.model", "metric": "evaluation.metrics", "optimizer": "local.optimizer"}
+KEYS = {"model": "task.model", "loss": "task.loss", "metric": "evaluation.metrics", "optimizer": "local.optimizer"}
 """The keys of a scenario that name code, by what the code is."""
 
 

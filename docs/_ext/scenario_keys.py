@@ -55,6 +55,7 @@ UNITS = {
     "decay": "factor",
     "clip_norm": "1, of a gradient",
     "label_smoothing": "share",
+    "local.momentum": "1",
     "alpha": "1",
     "shape": "1",
     "gamma": "1",

@@ -45,6 +45,10 @@ MetricFilesOption = Annotated[
     list[str] | None,
     typer.Option("--metric", help="file.py:Class or package.module:Class of a metric of yours in the record. Can be repeated."),
 ]
+LossFileOption = Annotated[
+    str | None,
+    typer.Option("--loss", help="file.py:Class or package.module:Class of the record's loss of yours."),
+]
 OptimizerFileOption = Annotated[
     str | None,
     typer.Option("--optimizer", help="file.py:Class or package.module:Class of the record's local optimizer of yours."),

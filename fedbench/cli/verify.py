@@ -15,6 +15,7 @@ from fedbench.cli.options import (
     DrawOption,
     FileOption,
     JsonOption,
+    LossFileOption,
     MetricFilesOption,
     ModelFileOption,
     OptimizerFileOption,
@@ -41,6 +42,7 @@ class Wish:
     model: str | None
     metrics: Sequence[str]
     optimizer: str | None
+    loss: str | None
     tolerated: Set[str]
     skip_missing_data: bool
     as_json: bool
@@ -53,6 +55,7 @@ def command(
     model: ModelFileOption = None,
     metric: MetricFilesOption = None,
     optimizer: OptimizerFileOption = None,
+    loss: LossFileOption = None,
     tolerant: Annotated[
         bool, typer.Option("--tolerant", help="Accept results within tolerance, as on another machine or library version.")
     ] = False,
@@ -88,7 +91,7 @@ def command(
         random.Random(draw).shuffle(places)
     most = min(len(places), sample or len(places))
     tolerated = TRAINERS if tolerant else {"torch"} if tolerant_torch else set()
-    wish = Wish(workers, algorithm, model, metric or (), optimizer, tolerated, skip_missing_data, as_json)
+    wish = Wish(workers, algorithm, model, metric or (), optimizer, loss, tolerated, skip_missing_data, as_json)
     if len(places) == 1 and not skip_missing_data:
         return _exit([_verified(places[0], wish)])
     found = list(_verified_all(places, most, wish))
@@ -168,14 +171,16 @@ def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
         folder = place.source.parent if place.source.name == "record.json" else place.source
         kept_model.check(folder, record)
         kept_parts.check(folder, record)
+    how = RunOptions(workers=wish.workers)
     result = verify(
         record,
-        RunOptions(workers=wish.workers),
+        how,
         algorithm=wish.algorithm,
         model=wish.model,
         metrics=wish.metrics,
         optimizer=wish.optimizer,
         folder=folder,
+        loss=wish.loss,
     )
     if wish.as_json:
         print_json({"record": place.name, **result.as_dict()})

@@ -99,7 +99,7 @@ def _source(part: TaskPart) -> arrays.Source:
     assert part.file is not None
     assert part.label is not None
     names = ("name", "file", "label", "client", "features", "standardize", "sha256")
-    keys = {name: getattr(part, name) for name in names}
+    keys = {"real": part.is_regression} | {name: getattr(part, name) for name in names}
     if isinstance(part.test, HeldOut):
         return arrays.Source(**keys, test_share=part.test.share, test_within=part.test.within)
     return arrays.Source(**keys, test=part.test, test_share=part.test_share)

@@ -49,7 +49,8 @@ class Evaluator:
         self._tested: tuple[Snapshot, Scores] | None = None
 
     def metrics(self, models: Sequence[Snapshot]) -> list[Metrics]:
-        """Returns test_accuracy, test_loss, train_loss and the other metrics of every model."""
+        """Returns test_accuracy, which is NaN if labels are real, test_loss, train_loss and the
+        other metrics of every model."""
         return [found | self.over(self._parts(scores)) for found, scores in self.scored(models)]
 
     def scored(self, models: Sequence[Snapshot]) -> list[tuple[Metrics, Scores]]:
@@ -77,7 +78,8 @@ class Evaluator:
             return [{}] * len(models)
         test = self.backend.workload.task.dataset.test
         logits = self.backend.test_logits(models)
-        return [{name: measure(one, test.y, test.x) for name, measure in self._own.items()} for one in logits]
+        outputs = logits if test.numbers is None else [one[:, 0] for one in logits]
+        return [{name: measure(one, test.labels, test.x) for name, measure in self._own.items()} for one in outputs]
 
     def over(self, parts: Callable[[], Parts]) -> Metrics:
         """Returns the metrics over clients and classes, if there are any."""

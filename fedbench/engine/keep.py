@@ -34,6 +34,12 @@ def check_one_model(algorithm: Algorithm) -> None:
         )
 
 
+def check_classes(part: TaskPart) -> None:
+    """Raises UsageError for a task without classes, by whose shares a client is judged."""
+    if part.is_regression:
+        raise UsageError(f"keep_clients: clients are judged by their classes, and task {part.name} has task.kind regression")
+
+
 def kept_parts(points: Sequence[Point], setup: Setup, *, timed: bool) -> dict[str, bytes]:
     """Returns the files of what models achieve, by name. `timed` says whether their times are
     columns."""

@@ -181,7 +181,7 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
     policy depend on shard sizes. `device` is where the run is to be trained; it need not be on this
     machine."""
     setup = Setup(spec)
-    choice = choose(setup.outline, spec.algorithm, device=device, local=spec.scenario.local)
+    choice = choose(setup.outline, spec.algorithm, device=device, local=spec.scenario.local, part=spec.scenario.task)
     begin = time.perf_counter()
     scheduler, start = setup.scheduler_alone(), setup.timing().start_seconds
     ledger = setup.ledger(scheduler)
@@ -230,7 +230,7 @@ def _held_out(scenario: Scenario) -> str:
 def _classes(setup: Setup) -> str:
     """Returns in words how large the classes of a file of one's own are; else '', since data are
     not loaded for that alone."""
-    if setup.scenario.task.file is None:
+    if setup.scenario.task.file is None or setup.scenario.task.is_regression:
         return ""
     counts = setup.counts.sum(axis=0)
     few, many = written.counted(int(counts.min()), "example"), f"{counts.max():,.0f}"

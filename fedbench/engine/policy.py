@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from fedbench import own_models
 from fedbench.engine import declared
 from fedbench.engine.alone import check_alone
 from fedbench.errors import UsageError
@@ -30,6 +29,11 @@ def dispatch(setup: Setup) -> Dispatch:
     if algorithm.alone:
         check_alone(algorithm, scenario, setup.outline.model)
     offers = {"public_data"} if scenario.public is not None else set()
+    if scenario.task.is_regression and "public_data" in algorithm.requires:
+        raise UsageError(
+            f"algorithm {algorithm.name} is not applicable: it distils the probabilities of classes, and scenario {scenario.name} has "
+            "task.kind regression"
+        )
     missing = sorted(algorithm.requires - offers)
     if missing:
         raise UsageError(
@@ -42,8 +46,8 @@ def dispatch(setup: Setup) -> Dispatch:
             f"algorithm {algorithm.name} is not applicable: it weighs the gradients of a job by one rate, and local.schedule of scenario "
             f"{scenario.name} changes it; only by: version and prox=0 go with it"
         )
-    if local.optimizer is not None:
-        _check_optimizer(algorithm, local.optimizer)
+    if local.step_rule:
+        _check_step_rule(algorithm, local.step_rule)
     if isinstance(found, Stream) and found.routing is not None and algorithm.clients_remember:
         raise UsageError(f"algorithm {algorithm.name}: clients that keep a vector cannot have several tasks (routing)")
     if isinstance(found, Rounds):
@@ -57,7 +61,7 @@ def dispatch(setup: Setup) -> Dispatch:
     return _polled(setup, found) if isinstance(found, Poll) else found
 
 
-def _check_optimizer(algorithm: Algorithm, optimizer: str) -> None:
+def _check_step_rule(algorithm: Algorithm, step_rule: str) -> None:
     """Raises UsageError unless the algorithm's local steps are plain SGD, may be others, and
     matter."""
     terms = sorted(algorithm.rule_terms & {"momentum", "adamw"})
@@ -69,10 +73,7 @@ def _check_optimizer(algorithm: Algorithm, optimizer: str) -> None:
         why = f"its local rule uses {' and '.join(terms)}"
     else:
         return
-    raise UsageError(
-        f"algorithm {algorithm.name} is not applicable: {why}, and local.optimizer {own_models.short(optimizer)} takes the place of "
-        "plain SGD"
-    )
+    raise UsageError(f"algorithm {algorithm.name} is not applicable: {why}, and {step_rule} takes the place of plain SGD")
 
 
 def _how_to_get_public_data(setup: Setup) -> str:

@@ -106,6 +106,8 @@ class Run:
         check_everybody(self.setup)
         if self.options.keep_model:
             keep.check_one_model(self.spec.algorithm)
+        if self.options.keep_clients:
+            keep.check_classes(self.spec.scenario.task)
         scheduler = self.setup.scheduler()  # refuses what does not go together before a trainer is made
         with contextlib.closing(self.backend):
             self.planned(self)
@@ -129,15 +131,15 @@ class Run:
     @functools.cached_property
     def choice(self) -> Choice:
         """The trainer and device that compute the run, and the reason."""
-        outline, local = Outline.of(self.setup.task), self.spec.scenario.local
-        return choose(outline, self.spec.algorithm, self.options.trainer, self.options.device, local=local)
+        outline, scenario, options = Outline.of(self.setup.task), self.spec.scenario, self.options
+        return choose(outline, self.spec.algorithm, options.trainer, options.device, local=scenario.local, part=scenario.task)
 
     @functools.cached_property
     def backend(self) -> ScoringBackend:
         """The chosen trainer. `record` closes it."""
         setup, spec = self.setup, self.spec
-        local = spec.scenario.local
-        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, setup.data.public, local, setup.unseen)
+        local, loss, unseen = spec.scenario.local, spec.scenario.task.own_loss, setup.unseen
+        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, setup.data.public, local, unseen, loss)
         return make_trainer(self.choice, workload, workers=self.options.workers, isa=self.options.isa)
 
     @functools.cached_property

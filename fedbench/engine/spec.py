@@ -40,10 +40,11 @@ class RunSpec:
 
     @property
     def own(self) -> list[own_models.Named]:
-        """The code of the scenario's model, metrics and optimiser, as far as it is the user's own
-        who has named it."""
+        """The code of the scenario's model, loss, metrics and optimiser, as far as it is the user's
+        own who has named it."""
         task = self.scenario.task
         codes = [] if task.model_sha256 is None else [(task.model, task.model_sha256)]
+        codes += [] if task.own_loss is None else [task.own_loss]
         codes += [(one.code, one.sha256) for one in self.scenario.evaluation.metrics if one.code and one.sha256]
         local = self.scenario.local
         codes += [(local.optimizer, local.optimizer_sha256)] if local.optimizer and local.optimizer_sha256 else []

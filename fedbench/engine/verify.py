@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from fedbench import own_models
@@ -13,7 +13,7 @@ from fedbench.engine.along import MOST_TIMES
 from fedbench.engine.compare import verdict as compared
 from fedbench.engine.evaluate import Progress
 from fedbench.engine.isolation.algorithm import Isolated
-from fedbench.engine.isolation.find import isolated, isolated_metric, isolated_model, isolated_optimizer
+from fedbench.engine.isolation.find import isolated, isolated_loss, isolated_metric, isolated_model, isolated_optimizer
 from fedbench.engine.isolation.process import Process
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
@@ -92,6 +92,7 @@ def verify(
     model: str | None = None,
     metrics: Sequence[str] = (),
     optimizer: str | None = None,
+    loss: str | None = None,
     only_confined: bool = False,
     folder: Path | None = None,
 ) -> Verified:
@@ -106,20 +107,26 @@ def verify(
         metrics: file.py:Class or package.module:Class of every metric that is the user's own.
         optimizer: file.py:Class or package.module:Class of the local optimiser, if it is the user's
             own.
+        loss: file.py:Class or package.module:Class of the loss, likewise.
         only_confined: whether the code of a plug-in runs only if the system can confine it.
         folder: where the record lies, if the files of its model, clients and classes, of which each
             may be there, are compared too.
 
     Raises:
-        RecordError: if the algorithm, the model, a metric or the optimiser cannot be found or is
-            another one.
+        RecordError: if the algorithm, the model, the loss, a metric or the optimiser cannot be
+            found or is another one.
         PluginError: if a plug-in fails.
     """
     with contextlib.ExitStack() as opened:
         spec = opened.enter_context(again_as_recorded(record.spec, algorithm, only_confined=only_confined))
         processes = opened.enter_context(_with_model(record.spec, model, only_confined=only_confined))
         processes += [opened.enter_context(one) for one in _with_metrics(record.spec, metrics, only_confined=only_confined)]
-        processes += opened.enter_context(_with_optimizer(record.spec, optimizer, only_confined=only_confined))
+        local, task = record.spec.scenario.local, record.spec.scenario.task
+        for kind, code, given, isolate in (
+            ("optimizer", (local.optimizer, local.optimizer_sha256), optimizer, isolated_optimizer),
+            ("loss", (task.loss, task.loss_sha256), loss, isolated_loss),
+        ):
+            processes += opened.enter_context(_with_code(kind, code, given, isolate, only_confined=only_confined))
         if spec.run_id != record.run_id:
             raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
         how = as_recorded(record, options or RunOptions())
@@ -198,17 +205,23 @@ def _with_metrics(
 
 
 @contextlib.contextmanager
-def _with_optimizer(recorded: Spec, given: str | None, *, only_confined: bool) -> Iterator[list[Process]]:
-    """Has the user's own optimiser of a record run in a process of its own, and yields that, if
-    there is one. `given` is the code that the user names for it."""
-    local = recorded.scenario.local
-    if local.optimizer is None or local.optimizer_sha256 is None:
+def _with_code(
+    kind: str,
+    recorded: tuple[str | None, str | None],
+    given: str | None,
+    isolate: Callable[..., contextlib.AbstractContextManager[Process]],
+    *,
+    only_confined: bool,
+) -> Iterator[list[Process]]:
+    """Has the user's own code of a record, with its sum, run in a process of its own, and yields
+    that, if there is such code. `given` is what the user names for it."""
+    code, sha256 = recorded
+    if code is None or sha256 is None:
         if given is not None:
-            raise OriginError(f"record: it has no optimizer of its own, got {given}")
+            raise OriginError(f"record: it has no {kind} of its own, got {given}")
         yield []
         return
-    code = own_models.recorded(local.optimizer, local.optimizer_sha256, given, "optimizer")
-    with isolated_optimizer(code, only_confined=only_confined) as process:
+    with isolate(own_models.recorded(code, sha256, given, kind), only_confined=only_confined) as process:
         yield [process]
 
 

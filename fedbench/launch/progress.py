@@ -18,6 +18,7 @@ from fedbench.results.record import Record
 from fedbench.results.sections import Hit
 
 LINE_EVERY = 5.0  # host seconds between two lines of a run under way
+JUDGED = ("test_accuracy", "test_loss")
 NOTEBOOK_EVERY = 0.2  # host seconds between two texts of a notebook
 
 
@@ -31,13 +32,15 @@ class _Counting(Watcher):
     def __init__(self) -> None:
         self.done = 0
         self.plans: dict[int, RunPlan] = {}
-        self.accuracy: dict[int, float] = {}
+        self.last: dict[int, str] = {}  # the last accuracy or, if a task has none, loss of a run
 
     def on_plan(self, run: WatchedRun, plan: RunPlan) -> None:
         self.plans[run.index] = plan
 
     def on_evaluation(self, run: WatchedRun, evaluation: Evaluation) -> None:
-        self.accuracy[run.index] = evaluation.test_accuracy
+        name = next((name for name in JUDGED if name in evaluation.metrics), None)
+        if name is not None:
+            self.last[run.index] = f", {name.removeprefix('test_')} {getattr(evaluation, name):.3f}"
 
     def on_end(self, run: WatchedRun, record: Record) -> None:
         self._end(run, self._counted(run, _line(record, reused=run.reused, in_full=self.in_full)))
@@ -59,8 +62,7 @@ class _Counting(Watcher):
 
     def _reached(self, run: WatchedRun) -> str:
         """Returns the last accuracy of a run in words, or nothing before the first evaluation."""
-        accuracy = self.accuracy.get(run.index)
-        return "" if accuracy is None else f", accuracy {accuracy:.3f}"
+        return self.last.get(run.index, "")
 
 
 class Bars(_Counting):
@@ -198,8 +200,9 @@ def _plain(text: str) -> dict[str, str]:
 
 def _line(record: Record, *, reused: bool, in_full: bool = True) -> str:
     final, ledger = record.final, record.ledger
-    accuracy = "-" if final.test_accuracy is None else f"{final.test_accuracy:.4f}"
-    line = f"{record.selector} seed {record.seed}: {record.state}, accuracy {accuracy}"
+    name = record.spec.scenario.judged_by
+    value: float | None = getattr(final, name)
+    line = f"{record.selector} seed {record.seed}: {record.state}, {name.removeprefix('test_')} {'-' if value is None else f'{value:.4f}'}"
     if in_full:
         line += "".join(f", {hit.value:g} {_reached(hit)}" for hit in record.time_to_target)
         line += f", {ledger.updates} updates, {ledger.trained_steps} steps trained, {ledger.avoided_steps} avoided"

@@ -29,10 +29,12 @@ class TextPart(Part):
     tokens: Annotated[Integer, Field(ge=4, le=4096)] = 64
 
 
-OF_A_FILE = ("file", "label", "client", "features", "test", "test_share", "standardize", "sha256")
+OF_A_FILE = ("file", "label", "kind", "client", "features", "test", "test_share", "standardize", "sha256")
 """Keys of a task that only a file of one's own data has."""
-OF_SOME = ("encoder", "text", "model_sha256")
-"""Keys that only tasks of texts have, and those with a model of one's own."""
+OF_SOME = ("encoder", "text", "model_sha256", "loss", "loss_sha256")
+"""Keys that only tasks of texts have, and those with a model or a loss of one's own."""
+LATER = {"kind": "classification"}
+"""Keys of a file that are written only where they have not their default."""
 TEST_SHARE = 0.2
 Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -68,7 +70,11 @@ class TaskPart(Part):
     encoder is that of a package. `text` names files of texts of one's own.
 
     A `file` of one's own data can stand in the place of a name; docs/own-data.md has the formats.
-    `label` names the column of the classes, `client` that of the owners of the examples, and
+    `label` names the column of the classes. With `kind: regression` that is a column of real
+    numbers, which a model with one output learns by the mean squared error. It is the kind of a
+    task and not its loss that says so, since a loss of one's own may be for classes or for numbers,
+    and partitions, metrics and targets follow from what a label is. Such a task has no accuracy; it
+    is judged by `test_loss`. `client` names the column of the owners of the examples, and
     `features` those that make an example (all others if it is left out). `test` is another such
     file, or says what is held out for testing, such as {share: 0.2, within: owner}; without it,
     `test_share` of every class is. With `standardize` features get the mean 0 and the deviation 1
@@ -77,7 +83,9 @@ class TaskPart(Part):
 
     A `model` of one's own is named by its code, `path/to/mynet.py:Net` or `package.module:Net`: a
     class or function that makes a torch.nn.Module. `model_sha256` is the sum of that file, which is
-    likewise computed if it is left out.
+    likewise computed if it is left out. So is `loss`: a function of outputs and labels, or a class
+    that makes one, which gives the mean over a mini-batch. It takes the place of the cross-entropy
+    or the squared error in training and in evaluated losses.
     """
 
     name: str
@@ -87,6 +95,7 @@ class TaskPart(Part):
     text: TextPart | None = None
     file: str | None = None
     label: str | None = None
+    kind: Literal["classification", "regression"] = "classification"
     client: str | None = None
     features: tuple[str, ...] = ()
     test: Test | None = None
@@ -94,6 +103,8 @@ class TaskPart(Part):
     standardize: bool = False
     sha256: tuple[Sum, ...] = ()
     model_sha256: Sum | None = None
+    loss: Annotated[str, Field(max_length=4000)] | None = None
+    loss_sha256: Sum | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -107,11 +118,12 @@ class TaskPart(Part):
 
     def _check(self) -> None:
         self._check_model()
-        given = [key for key in OF_A_FILE if key in self.model_fields_set and getattr(self, key) not in (None, (), False)]
+        nothing = (None, (), False, *LATER.values())
+        given = [key for key in OF_A_FILE if key in self.model_fields_set and getattr(self, key) not in nothing]
         if self.file is None and given:
             raise ValueError(f"{', '.join(given)} belong to a file of your own data, got none; give task.file")
         if self.file is not None and self.label is None:
-            raise ValueError("a file needs label, the name of its column of classes, got none")
+            raise ValueError("a file needs label, the name of its column of classes or numbers, got none")
         files = 2 if isinstance(self.test, str) else 1
         if self.sha256 and len(self.sha256) != files:
             raise ValueError(f"sha256 must have one sum for each of {files} files, got {len(self.sha256)}")
@@ -125,19 +137,39 @@ class TaskPart(Part):
         if own_models.is_own(self.model) != (self.model_sha256 is not None):
             got = f"model {self.model!r:.60} and sum {str(self.model_sha256)[:16]}"
             raise ValueError(f"model_sha256 belongs to a model of your own, file.py:Class; got {got}")
-        if self.model_sha256 is not None:
-            try:
+        try:
+            if self.model_sha256 is not None:
                 own_models.name_of(self.model)
-            except UsageError as error:
-                raise ValueError(str(error)) from None
+            if self.loss is not None:
+                own_models.name_of(self.loss, "loss")
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        if (self.loss is None) != (self.loss_sha256 is None):
+            raise ValueError("loss and loss_sha256 belong together, got one of them")
 
     @model_serializer(mode="wrap")
     def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         """Returns the keys without those of texts, files and code where they do not apply, so that
         older records and hashes stay as they are."""
         content: dict[str, object] = handler(self)
-        left_out = () if self.file is not None else OF_A_FILE
+        left_out = [key for key, value in LATER.items() if content[key] == value] if self.file is not None else OF_A_FILE
         return {key: value for key, value in content.items() if key not in left_out and (key not in OF_SOME or value is not None)}
+
+    @property
+    def is_regression(self) -> bool:
+        """Returns whether labels are real numbers."""
+        return self.kind == "regression"
+
+    @property
+    def torch_only(self) -> list[str]:
+        """Returns the keys, with their values, that the native trainer does not take."""
+        found = [f"task.kind={self.kind}"] if self.is_regression else []
+        return found if self.loss is None else [*found, f"task.loss={own_models.short(self.loss)}"]
+
+    @property
+    def own_loss(self) -> tuple[str, str] | None:
+        """Returns the code of a loss of one's own and its sum."""
+        return None if self.loss is None or self.loss_sha256 is None else (self.loss, self.loss_sha256)
 
 
 class Dealt(Part):

@@ -15,7 +15,7 @@ from fedbench.scenarios import own_data, problems, trace_files
 from fedbench.scenarios.device_files import with_devices
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
 from fedbench.scenarios.problems import file_of, validated
-from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.schema import CODE, Scenario
 from fedbench.scenarios.windows import with_windows
 
 LIBRARY = Path(__file__).with_name("library")
@@ -66,7 +66,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
         content = override_key(content, override)
     for filled_in in (with_windows, with_devices, own_data.with_sums, trace_files.with_sums):
         content = filled_in(content, where)
-    for named in (own_data.with_model, own_data.with_metrics, own_data.with_optimizer):
+    for named in (own_data.with_model, own_data.with_loss, own_data.with_metrics, own_data.with_optimizer):
         content = named(content, where, by_user=not isinstance(scenario, Scenario))
     return validate(content, where)
 
@@ -114,7 +114,7 @@ def override_key(content: Mapping[str, object], override: str) -> dict[str, obje
     if not isinstance(place, dict):
         raise UsageError(f"--set {override!r}: {'.'.join(parents)} is not a group of keys")
     place[last] = scalar(value.strip())
-    if (*parents, last) in (("task", "model"), ("local", "optimizer")):
+    if (*parents, last) in CODE:
         place.pop(f"{last}_sha256", None)  # that of another one
     if last in TAGS:
         _drop_keys_of_other_kinds(place, parents, place[last])

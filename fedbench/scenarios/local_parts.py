@@ -93,7 +93,7 @@ Steps = Annotated[
 ]
 
 
-LATER = ("schedule", "clip_norm", "label_smoothing", "optimizer", "optimizer_sha256")
+LATER = ("schedule", "clip_norm", "label_smoothing", "momentum", "nesterov", "optimizer", "optimizer_sha256")
 """Keys of the local work that are written only where they are set."""
 
 
@@ -107,9 +107,11 @@ class LocalPart(Part):
     `schedule` has the factors of the rate. `clip_norm` bounds the Euclidean norm of the gradient of
     every mini-batch: a longer one is scaled to it, before weight decay and all other terms.
     `label_smoothing` is the weight of the uniform distribution over classes in the targets of the
-    clients' loss; evaluated losses are without it. `optimizer` is the code of an optimiser of one's
-    own, `path/to/myopt.py:Lion` or `package.module:Lion`, and `optimizer_sha256` the sum of that
-    file, which is filled in when the scenario is read.
+    clients' loss; evaluated losses are without it. `momentum` is that of every algorithm's local
+    SGD, and begins anew in every job; with `nesterov` it has Nesterov's form, as torch defines it.
+    It takes the place of plain SGD, as an `optimizer` does, which is the code of an optimiser of
+    one's own, `path/to/myopt.py:Lion` or `package.module:Lion`, and `optimizer_sha256` the sum of
+    that file, which is filled in when the scenario is read.
     """
 
     steps: Steps | None = None
@@ -118,6 +120,8 @@ class LocalPart(Part):
     schedule: AnySchedule | None = None
     clip_norm: PositiveFloat | None = None
     label_smoothing: Annotated[Float, Field(ge=0, lt=1)] = 0.0
+    momentum: Annotated[Float, Field(ge=0, lt=1)] = 0.0
+    nesterov: bool = False
     optimizer: Annotated[str, Field(max_length=4000)] | None = None
     optimizer_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
@@ -133,6 +137,12 @@ class LocalPart(Part):
             raise ValueError(str(error)) from None
         if (name is None) != (self.optimizer_sha256 is None):
             raise ValueError("optimizer and optimizer_sha256 belong together, got one of them")
+        if self.nesterov and not self.momentum:
+            raise ValueError("nesterov: true needs a momentum above 0, got 0")
+        if self.optimizer and self.momentum:
+            raise ValueError(
+                f"momentum belongs to SGD, got {self.momentum:g} with optimizer {own_models.short(self.optimizer)}; leave out one of them"
+            )
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
@@ -161,9 +171,19 @@ class LocalPart(Part):
             "schedule.by": "local_step" if self.steps_differ else None,
             "clip_norm": self.clip_norm,
             "label_smoothing": self.label_smoothing or None,
+            "momentum": self.momentum or None,
+            "nesterov": self.nesterov or None,
             "optimizer": self.optimizer and own_models.short(self.optimizer),
         }
         return [f"local.{key}={value}" for key, value in found.items() if value is not None]
+
+    @property
+    def step_rule(self) -> str:
+        """Returns the key, with its value, that takes the place of plain SGD; empty if none
+        does."""
+        if self.optimizer is not None:
+            return f"local.optimizer {own_models.short(self.optimizer)}"
+        return f"local.momentum {self.momentum:g}" if self.momentum else ""
 
     def of_one(self, clients: int) -> LocalPart:
         """Returns the local work of one client that replaces so many. If the clients have different

@@ -48,6 +48,12 @@ def with_optimizer(content: Mapping[str, object], where: str, *, by_user: bool) 
     return _with_code(content, where, "local", "optimizer", by_user=by_user)
 
 
+def with_loss(content: Mapping[str, object], where: str, *, by_user: bool) -> Mapping[str, object]:
+    """Returns the content of a scenario whose task has the sum of a loss of the user's own, and
+    allows that code to be run. The rules are those of `with_model`."""
+    return _with_code(content, where, "task", "loss", by_user=by_user)
+
+
 def _with_code(content: Mapping[str, object], where: str, group: str, key: str, *, by_user: bool) -> Mapping[str, object]:
     keys = content.get(group)
     if not isinstance(keys, Mapping) or not isinstance(code := keys.get(key), str) or not own_models.is_own(code):

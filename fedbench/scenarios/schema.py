@@ -45,7 +45,11 @@ ADDED_KEYS = (
 """Keys that were added after the first records were made. They are not hashed while they have their
 defaults, so the hashes and run ids of these records stay as they are."""
 
-ACCURACY = "test_accuracy"
+ACCURACY, LOSS = "test_accuracy", "test_loss"
+BY_CLASS = ("two_class", "dirichlet", "shards")
+"""Kinds of partitions that go by the classes of examples."""
+CODE = (("task", "model"), ("task", "loss"), ("local", "optimizer"))
+"""Keys that may name code of one's own, whose sum is in a key beside them."""
 NOT_HASHED = ("about", "network.trace.folder", "network.trace.upload.folder")
 """Keys that change nothing: the sum of traces is hashed, wherever they are."""
 
@@ -107,8 +111,8 @@ class BudgetPart(Part):
 
 class Target(Part):
     """A value whose time is in the record: that of the first evaluation at which the metric is at
-    or above it. The metric is test accuracy, or one of `evaluation.metrics`, which may also say
-    that lower is better."""
+    or above it. The metric is test accuracy, test loss, of which lower is better, or one of
+    `evaluation.metrics`, which may also say so."""
 
     metric: Annotated[str, Field(max_length=60)] = ACCURACY
     value: Annotated[Float, Field(allow_inf_nan=False)]
@@ -157,6 +161,12 @@ class Scenario(Part):
             )
         if self.at_work is not None and self.at_work > self.clients:
             raise ValueError(f"at_work: expected at most the {self.clients} clients, got {self.at_work}")
+        if self.task.loss is not None and self.local.label_smoothing:
+            raise ValueError(
+                f"local.label_smoothing is a part of the cross-entropy, got task.loss {own_models.short(self.task.loss)}"
+            )
+        if self.task.is_regression:
+            self._check_regression()
         self._check_targets()
         self._check_held_out()
         if isinstance(self.compute, PerStep) and self.compute.harmonic_job_seconds is not None and self.local.epochs is not None:
@@ -177,8 +187,20 @@ class Scenario(Part):
                     f"network.trace{way}.given: expected one trace, or one for each of {self.clients} clients, got {len(links.given)}"
                 )
 
+    def _check_regression(self) -> None:
+        """Raises ValueError for what goes by classes."""
+        by_label = getattr(getattr(self.compute, "slowdown", None), "by_label", None)
+        for key, is_given in (
+            (f"partition.kind {self.partition.kind}", self.partition.kind in BY_CLASS),
+            ("local.label_smoothing", self.local.label_smoothing),
+            ("compute.slowdown.by_label", by_label),
+            *((f"evaluation.metrics {one.name}", one.code is None) for one in self.evaluation.metrics),
+        ):
+            if is_given:
+                raise ValueError(f"{key} goes by the classes of labels, got task.kind regression, whose labels are real numbers")
+
     def _check_targets(self) -> None:
-        known = [ACCURACY, *(one.name for one in self.evaluation.metrics)]
+        known = [*([] if self.task.is_regression else [ACCURACY]), LOSS, *(one.name for one in self.evaluation.metrics)]
         for target in self.targets:
             if target.metric not in known:
                 raise ValueError(
@@ -218,8 +240,14 @@ class Scenario(Part):
 
     def sign(self, metric: str) -> float:
         """Returns 1.0 if more of a metric is better, and -1.0 if less is."""
-        lower = ("test_loss", "train_loss", *(one.name for one in self.evaluation.metrics if not one.higher_is_better))
+        lower = (LOSS, "train_loss", *(one.name for one in self.evaluation.metrics if not one.higher_is_better))
         return -1.0 if metric in lower else 1.0
+
+    @property
+    def judged_by(self) -> str:
+        """Returns the metric that every model of the task has: its accuracy or, if labels are real
+        numbers, its loss."""
+        return LOSS if self.task.is_regression else ACCURACY
 
     @property
     def compared(self) -> tuple[Target, ...]:
@@ -263,16 +291,14 @@ def _content_hash(scenario: Scenario) -> str:
         left_out += ["task.file"] if isinstance(scenario.task.test, HeldOut) else ["task.file", "task.test"]
     for key in left_out:
         _drop(content, key)
-    if scenario.task.model_sha256 is not None:  # the sum is hashed, wherever the file is
-        _drop(content, "task.model")
-        content["model"] = own_models.name_of(scenario.task.model)
-    if scenario.local.optimizer is not None:
-        _drop(content, "local.optimizer")
-        content["optimizer"] = own_models.name_of(scenario.local.optimizer)
+    for group, key in CODE:
+        part = getattr(scenario, group)
+        if getattr(part, f"{key}_sha256") is not None:  # the sum is hashed, wherever the file is
+            _drop(content, f"{group}.{key}")
+            content[key] = own_models.name_of(getattr(part, key))
     if metrics := scenario.evaluation.metrics:
-        content["metrics"] = [
-            [one.code and own_models.name_of(one.code), one.sha256, one.name, one.higher_is_better] for one in metrics
-        ]
+        named = [(one.code and own_models.name_of(one.code), one) for one in metrics]
+        content["metrics"] = [[name, one.sha256, one.name, one.higher_is_better] for name, one in named]
         _drop(content, "evaluation.metrics")
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -22,7 +22,8 @@ def trainer_faults(records: Iterable[Record]) -> Iterator[Finding]:
         made, spec = record.provenance, record.spec
         if made.trainer == "native":
             continue
-        choice = choose(Data(spec.scenario, record.seed).outline, _algorithm(spec.algorithm), local=spec.scenario.local)
+        scenario = spec.scenario
+        choice = choose(Data(scenario, record.seed).outline, _algorithm(spec.algorithm), local=scenario.local, part=scenario.task)
         if choice.name != made.trainer:
             yield Finding(
                 RUNS,

@@ -42,7 +42,8 @@ DECODED = ("images", "archive")
 class Source:
     """The files and columns of a task.
 
-    `label` and `client` name the columns of labels and of owners. `features` names the columns that
+    `label` and `client` name the columns of labels and of owners. If labels are `real`, they are
+    numbers to predict, and no classes. `features` names the columns that
     make an example; if it is empty, they are all others. One column may have any shape (n, ..);
     several are joined to (n, f). `test` is a second file; without one, and if the file has no part
     for testing itself, `test_share` of the examples of every class is for testing, the same for
@@ -54,6 +55,7 @@ class Source:
     name: str
     file: str
     label: str
+    real: bool = False
     client: str | None = None
     features: tuple[str, ...] = ()
     test: str | None = None
@@ -96,10 +98,10 @@ def dataset(source: Source) -> Dataset:
 
 
 def _read(source: Source, files: Sequence[Path]) -> Dataset:
-    wanted = Wanted(source.label, source.client, source.features)
+    wanted = Wanted(source.label, source.client, source.features, real=source.real)
     train = read(files[0], "train", wanted)
     classes, owners = len(train.labels.values), 0 if train.owners is None else len(train.owners.values)
-    examples = Examples(train.x, train.labels.codes, None if train.owners is None else train.owners.codes)
+    examples = Examples(train.x, train.labels.codes, None if train.owners is None else train.owners.codes, train.numbers)
     second = _test_part(source, files)
     if second is None:
         whole = Dataset(source.name, examples, examples, classes, owners=owners, features=train.features)
@@ -107,7 +109,7 @@ def _read(source: Source, files: Sequence[Path]) -> Dataset:
     else:
         test = read(*second, dataclasses.replace(wanted, exact=train.features))
         _check_shapes(train, test, second[0])
-        held = Examples(test.x, _known(test.labels, train.labels.values, source, second[0]))
+        held = Examples(test.x, _known(test.labels, train.labels.values, source, second[0]), numbers=test.numbers)
         data = Dataset(source.name, examples, held, classes, owners=owners, features=train.features)
     return scales.standardized(data) if source.standardize else data
 
@@ -161,9 +163,17 @@ def _test_rows(examples: Examples, source: Source) -> Rows:
     if len(found) in (0, len(examples)):
         raise UsageError(
             f"task file {shown(source.file)}: test_share {source.test_share:g} leaves {len(found)} of {len(examples)} examples for "
-            "testing; there must be some on both sides"
+            f"testing; there must be some on both sides{_hint(examples, source)}"
         )
     return found
+
+
+def _hint(examples: Examples, source: Source) -> str:
+    """Returns what to do if labels look like numbers to predict."""
+    values = len(np.unique(examples.y))
+    if 2 * values <= len(examples):
+        return ""
+    return f"; label {shown(source.label, 60)} has {values:,} values: numbers to predict have task.kind regression"
 
 
 def of_shape(data: Dataset, wanted: Shape) -> Dataset:

@@ -19,7 +19,8 @@ Floats = npt.NDArray[np.float32]
 @dataclass(frozen=True, eq=False)
 class Examples:
     """n examples: features `x` float32 (n, *shape), C-contiguous, and labels `y` int64 (n,). The
-    arrays are kept, not copied.
+    arrays are kept, not copied. Real labels are `numbers` float32 (n,); then `y` is 0, the one
+    class of all examples.
 
     `owner` int64 (n,) numbers the owners of the examples from 0, if the data state them; the
     partition `natural` makes clients of owners. UsageError if dtypes, layout or lengths differ from
@@ -29,6 +30,7 @@ class Examples:
     x: Floats
     y: npt.NDArray[np.int64]
     owner: npt.NDArray[np.int64] | None = None
+    numbers: Floats | None = None
 
     def __post_init__(self) -> None:
         _check_array("x", self.x, np.dtype(np.float32))
@@ -42,8 +44,16 @@ class Examples:
             if self.owner.shape != self.y.shape:
                 raise UsageError(f"examples: owner must be ({len(self.y)},), one owner per row of x, got {self.owner.shape}")
 
+        if self.numbers is not None:
+            _check_array("numbers", self.numbers, np.dtype(np.float32))
+
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64] | Floats:
+        """Returns what a model learns (n,): classes, or real labels if there are some."""
+        return self.y if self.numbers is None else self.numbers
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -54,12 +64,14 @@ class Examples:
         """Returns the examples of the given rows, in the given order. A slice without a step shares
         memory; anything else is a copy."""
         owner = None if self.owner is None else np.ascontiguousarray(self.owner[rows])
-        return Examples(np.ascontiguousarray(self.x[rows]), np.ascontiguousarray(self.y[rows]), owner)
+        numbers = None if self.numbers is None else np.ascontiguousarray(self.numbers[rows])
+        return Examples(np.ascontiguousarray(self.x[rows]), np.ascontiguousarray(self.y[rows]), owner, numbers)
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Train and test examples of one shape, with labels 0 .. classes - 1.
+    """Train and test examples of one shape, with labels 0 .. classes - 1, or one class if labels
+    are real.
 
     UsageError, which names data set, part and row, if a part is empty, a feature is not finite, a
     label is out of range, or the two parts have different shapes. `check_values` is False for
@@ -79,7 +91,7 @@ class Dataset:
     features: tuple[str, ...] = ()
 
     def __post_init__(self, check_values: bool) -> None:
-        if self.classes < 2:
+        if self.classes < 2 and self.train.numbers is None:
             raise UsageError(f"data set {self.name}: classes must be >= 2, got {self.classes}")
         for part, examples in (("train", self.train), ("test", self.test)) if check_values else ():
             _check_values(f"data set {self.name}, {part}", examples, self.classes)

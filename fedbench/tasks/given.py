@@ -132,7 +132,7 @@ def _examples(what: str, found: Any) -> Examples:
     whole = [_whole(f"task {what}: {name}", one) for name, one in zip(("labels", "owners"), columns[1:], strict=False)]
     if whole[0].size and not 0 <= whole[0].min() <= whole[0].max() < LARGEST_LABEL:
         raise UsageError(f"task {what}: labels must be from 0 to {LARGEST_LABEL - 1}, got {whole[0].min()} to {whole[0].max()}")
-    return Examples(x, *whole)
+    return Examples(x, whole[0], whole[1] if len(whole) > 1 else None)
 
 
 def _columns(what: str, found: Any) -> tuple[object, ...]:

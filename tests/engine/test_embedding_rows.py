@@ -17,6 +17,7 @@ from fedbench.engine.trainers.torch import embedding
 from fedbench.engine.trainers.torch.device import deterministic
 from fedbench.engine.trainers.torch.embedding import gather
 from fedbench.engine.trainers.torch.lanes import Lanes
+from fedbench.engine.trainers.torch.loss import CrossEntropy
 
 from .conftest import NETWORKS, digits_as_images
 
@@ -84,7 +85,7 @@ def test_torchs_own_gradient_is_not_used_side_by_side(device: str) -> None:
             seen.add(function.overloadpacket.__name__)
             return function(*args, **(kwargs or {}))
 
-    lanes = Lanes(model, 2, torch.float32, torch.device(device))
+    lanes = Lanes(model, 2, torch.float32, torch.device(device), CrossEntropy())
     features = torch.arange(2 * 4 * 64, device=device).reshape(2, 4, 1, 8, 8).remainder(17).float()
     labels, weights = torch.zeros(2, 4, dtype=torch.int64, device=device), torch.full((2, 4), 0.25, device=device)
     with Watch():

@@ -1,4 +1,4 @@
-"""Schedules of the rate, clipping and label smoothing: steps by hand, and the same bits
+"""Schedules of the rate, clipping, label smoothing and momentum: steps by hand, and the same bits
 everywhere."""
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ LOCAL: dict[str, dict[str, Any]] = {
     "clipped at times": {"clip_norm": 1.4},
     "smoothed": {"label_smoothing": 0.3},
     "falling": {"schedule": {"kind": "exponential", "decay": 0.5, "by": "local_step"}},
+    "heavy ball": {"momentum": 0.9},
+    "nesterov": {"momentum": 0.9, "nesterov": True, "clip_norm": 1.4},
     "all": {"clip_norm": 0.3, "label_smoothing": 0.1, "schedule": {"kind": "cosine", "until": 5, "by": "local_step"}},
 }
 RULES: dict[str, dict[str, Any]] = {
@@ -66,8 +68,11 @@ def by_hand(job: Job, rule: LocalRule, local: LocalPart) -> Vector:
         h = gradient(y, x, labels, local)
         if rule.anchor is not None:
             h = h - gradient(rule.anchor, x, labels, local)
-        u = rule.momentum * u + h + rule.weight_decay * y
-        y = y - rule.lr * local.factor_of_step(step) * (u + rule.prox * (y - rule.start))
+        h = h + rule.weight_decay * y
+        momentum = local.momentum or rule.momentum
+        u = momentum * u + h
+        way = h + momentum * u if local.nesterov else u
+        y = y - rule.lr * local.factor_of_step(step) * (way + rule.prox * (y - rule.start))
     return y
 
 
@@ -87,6 +92,8 @@ def test_steps_by_hand(name: str, rule: str, side_by_side: bool) -> None:
         else TorchTrainer(workload, dtype=np.float64)
     )
     fields = {key: task.model.x0(9, np.float64) if key == "anchor" else value for key, value in RULES[rule].items()}
+    if local.momentum:  # takes the place of the rule's
+        fields.pop("momentum", None)
     wave = [
         Assignment(Job(i, i, 0, steps), LocalRule(start=task.model.x0(i, np.float64), lr=0.5, **fields), np.empty(0))
         for i, steps in enumerate((6, 3))
@@ -100,6 +107,59 @@ def test_steps_by_hand(name: str, rule: str, side_by_side: bool) -> None:
         moved = max(moved, float(np.abs(expected - by_hand(assignment.job, assignment.rule, LocalPart(steps=6))).max()))
     if (name, rule) != ("smoothed", "anchor"):  # in g(y) - g(anchor), smoothing cancels out
         assert moved > 1e-3, "the key makes a difference"
+
+
+@pytest.mark.extra("torch")
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_momentum_is_that_of_torch(nesterov: bool) -> None:
+    import torch
+    from torch import nn
+
+    from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
+
+    task, local = digits.load("softmax"), LocalPart(steps=20, momentum=0.8, nesterov=nesterov)
+    job, start = Job(0, 0, 0, 20), task.model.x0(0, np.float64)
+    trainer = TorchTrainer(Workload(task, [SHARD], 7, SEED, local=local), dtype=np.float64)
+    (work,) = trainer.train([Assignment(job, LocalRule(start=start, lr=0.1, weight_decay=0.01), np.empty(0))])
+    trainer.close()
+    train, layer = task.dataset.train, nn.Linear(64, 10).double()
+    nn.utils.vector_to_parameters(torch.from_numpy(start), layer.parameters())
+    optimizer = torch.optim.SGD(layer.parameters(), 0.1, momentum=0.8, weight_decay=0.01, nesterov=nesterov)
+    rows, offsets = draw_batches(SEED, 0, 0, len(SHARD), 7, job.steps)
+    for begin, end in itertools.pairwise(offsets.tolist()):
+        batch = SHARD[rows[begin:end]]
+        optimizer.zero_grad()
+        logits = layer(torch.from_numpy(train.x[batch].reshape(len(batch), -1)).double())
+        nn.functional.cross_entropy(logits, torch.from_numpy(train.y[batch])).backward()
+        optimizer.step()
+    end_of_torch = nn.utils.parameters_to_vector(layer.parameters()).detach().numpy()
+    np.testing.assert_allclose(work.end, end_of_torch, rtol=0, atol=1e-13)
+
+
+@pytest.mark.extra("torch")
+def test_momentum_in_local_is_that_of_the_option() -> None:
+    """Also in a run, for every algorithm that is not refused."""
+    (shared,) = fb.run("digits-demo", BUFFERED, overrides=[*SMALL, "local.momentum=0.9"])
+    (own,) = fb.run("digits-demo", "fedbuff[buffer_size=2,momentum=0.9]", overrides=SMALL)
+    (nesterov,) = fb.run("digits-demo", BUFFERED, overrides=[*SMALL, "local.momentum=0.9", "local.nesterov=true"])
+    assert shared.digests.model == own.digests.model != nesterov.digests.model
+    assert shared.run_id != own.run_id
+
+
+@pytest.mark.parametrize(
+    ("selector", "why"),
+    [
+        ("fednova[cohort_size=3]", "it weighs the gradients of a job as SGD does"),
+        ("asysg", "its clients send the first gradient and make no use of steps"),
+        ("fedbuff[momentum=0.5]", "its local rule uses momentum"),
+        ("fedbuff[optimizer=adamw]", "its local rule uses adamw"),
+    ],
+)
+def test_algorithms_that_momentum_would_make_wrong(selector: str, why: str) -> None:
+    with pytest.raises(
+        UsageError, match=rf"^algorithm \w+ is not applicable: {why}, and local.momentum 0.9 takes the place of plain SGD$"
+    ):
+        fb.plan("digits-demo", selector, overrides=[*SMALL, "local.momentum=0.9", "local.nesterov=true"])
 
 
 @pytest.mark.extra("torch")
@@ -149,6 +209,7 @@ KEYS = {
     "exponential": ["local.schedule={kind: exponential, decay: 0.9}"],
     "by step": ["local.schedule={kind: step, decay: 0.5, every: 2, by: local_step}"],
     "others": ["local.clip_norm=0.5", "local.label_smoothing=0.1"],
+    "nesterov": ["local.momentum=0.9", "local.nesterov=true"],
 }
 
 
@@ -191,6 +252,7 @@ def test_evaluated_losses_are_plain() -> None:
         (["local.clip_norm=0.5"], "the scenario has local.clip_norm=0.5"),
         (["local.label_smoothing=0.1"], "the scenario has local.label_smoothing=0.1"),
         (KEYS["by step"], "the scenario has local.schedule.by=local_step"),
+        (KEYS["nesterov"], "the scenario has local.momentum=0.9 and local.nesterov=True"),
         (KEYS["others"], "the scenario has local.clip_norm=0.5 and local.label_smoothing=0.1"),
     ],
 )

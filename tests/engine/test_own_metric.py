@@ -353,7 +353,7 @@ def test_code_that_is_refused(text: str, message: str, tmp_path: Path) -> None:
         ("evaluation.metrics=[no.such.module:F]", r"metric no.such.module:F: no module no.such.module is installed"),
         ("evaluation.metrics=[3]", r"evaluation\S*metrics"),
         ("evaluation.metrics={a: b}", r"evaluation\S*metrics"),
-        ("targets=[{metric: f1, value: 0.8}]", r"targets: expected a metric of test_accuracy, got 'f1'"),
+        ("targets=[{metric: f1, value: 0.8}]", r"targets: expected a metric of test_accuracy, test_loss, got 'f1'"),
         ("targets=[{value: 1.5}]", r"value: expected a test accuracy above 0 and at most 1, got 1.5"),
         ("targets=[{value: .inf}]", r"targets"),
     ],

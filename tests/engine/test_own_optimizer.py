@@ -211,6 +211,8 @@ def test_a_rule_that_has_momentum_all_the_same(file: Path) -> None:
 
     named, task = own_models.named(f"{file}:Sgd", kind="optimizer"), digits.load("softmax")
     local = LocalPart(steps=1, optimizer=named.selector, optimizer_sha256=named.sha256)
+    with pytest.raises(ValueError, match=r"momentum belongs to SGD, got 0.5 with optimizer mine.py:Sgd; leave out one of them"):
+        LocalPart.model_validate(local.model_dump() | {"momentum": 0.5})
     trainer = TorchTrainer(Workload(task, [SHARD], 7, SEED, local=local))
     terms: list[dict[str, Any]] = [{"momentum": 0.5}, {"optimizer": "adamw"}]
     for fields in terms:

@@ -53,7 +53,7 @@ def test_a_task_without_a_file_has_no_keys_of_one() -> None:
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        ({"label": None}, r"task: a file needs label, the name of its column of classes, got none"),
+        ({"label": None}, r"task: a file needs label, the name of its column of classes or numbers, got none"),
         ({"name": "digits"}, r"task: give a name or a file, got name 'digits' and file '.*mine.npz'"),
         ({"test": "mine.npz", "test_share": 0.5}, r"task: give test or test_share, got '.*mine.npz' and 0.5"),
         ({"test_share": 1}, r"task.test_share must be < 1, got 1"),

@@ -89,7 +89,7 @@ def test_there_are_literals_of_every_sort() -> None:
     ("override", "message"),
     [
         ("network.message=fixd", "network.message must be one of 'fixed', 'payload', got 'fixd'; did you mean 'fixed'?"),
-        ("targets=[{value: 0.8, metric: accuracy}]", "targets: expected a metric of test_accuracy, got 'accuracy'; did you mean"),
+        ("targets=[{value: 0.8, metric: accuracy}]", "targets: expected a metric of test_accuracy, test_loss, got 'accuracy'; did you"),
         ("public={source: held_out}", "digits-demo: public: source: held_out needs a size, got none ("),
         ("task.augmentation=crop_flp", "task.augmentation must be one of 'none', 'crop_flip', got 'crop_flp'; did you mean"),
         ("validation={share: 1}", "validation.share must be < 1, got 1 ("),

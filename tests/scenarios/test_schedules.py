@@ -49,14 +49,24 @@ def test_factors_are_those_of_mathematics() -> None:
 def test_earlier_scenarios_stay_as_they_are() -> None:
     """Keys that have their default are not written, and so not hashed."""
     plain = fb.scenario("digits-demo")
-    given = validate(plain.resolved() | {"local": {"steps": 10, "schedule": None, "clip_norm": None, "label_smoothing": 0}}, "it")
+    given = validate(
+        plain.resolved()
+        | {"local": {"steps": 10, "schedule": None, "clip_norm": None, "label_smoothing": 0, "momentum": 0, "nesterov": False}},
+        "it",
+    )
     assert plain.resolved()["local"] == {"steps": 10, "epochs": None, "batch_size": 10}
     assert given.content_hash() == plain.content_hash() == "3d377ed820c3d67e"
 
 
 @pytest.mark.parametrize(
     "setting",
-    ["clip_norm=1", "label_smoothing=0.1", "schedule={kind: cosine, until: 9}", "schedule={kind: exponential, decay: 0.5}"],
+    [
+        "clip_norm=1",
+        "label_smoothing=0.1",
+        "momentum=0.9",
+        "schedule={kind: cosine, until: 9}",
+        "schedule={kind: exponential, decay: 0.5}",
+    ],
 )
 def test_a_key_that_is_set_is_another_scenario(setting: str) -> None:
     one = fb.scenario("digits-demo", [f"local.{setting}"])
@@ -85,6 +95,9 @@ REFUSED = {
     "clip_norm=.inf": "local.clip_norm must be <= 1000000000, got inf",
     "label_smoothing=1": "local.label_smoothing must be < 1, got 1",
     "label_smoothing=-0.1": "local.label_smoothing must be >= 0, got -0.1",
+    "momentum=1": "local.momentum must be < 1, got 1",
+    "nesterov=true": "local: nesterov: true needs a momentum above 0, got 0",
+    "nesterov=maybe": "local.nesterov must be true or false, got 'maybe'",
     "clip=1": "unknown key local.clip; did you mean 'clip_norm'?",
 }
 

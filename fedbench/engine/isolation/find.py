@@ -1,5 +1,5 @@
-"""Finds the algorithm, the model, a metric or the optimiser of a record and starts a process for
-it."""
+"""Finds the algorithm, the model, the loss, a metric or the optimiser of a record and starts a
+process for it."""
 
 from __future__ import annotations
 
@@ -109,6 +109,20 @@ def isolated_optimizer(code: Named, *, only_confined: bool = False) -> Iterator[
     with (
         _own(code, only_confined=only_confined) as process,
         own_models.elsewhere(code, Optimizer(process)),
+    ):
+        yield process
+
+
+@contextlib.contextmanager
+def isolated_loss(code: Named, *, only_confined: bool = False) -> Iterator[Process]:
+    """Has another process compute the loss of this code until the end of the block, and yields it.
+    The errors are those of `isolated_model`."""
+    extras.require("torch", f"loss {code.selector}", "torch")
+    from fedbench.engine.isolation.loss import There
+
+    with (
+        _own(code, only_confined=only_confined) as process,
+        own_models.elsewhere(code, There(process)),
     ):
         yield process
 

@@ -22,6 +22,7 @@ ANSWER_SECONDS = 600.0
 SERVED = {
     "algorithm": "fedbench.engine.isolation.child",
     "model": "fedbench.engine.isolation.child_of_model",
+    "loss": "fedbench.engine.isolation.child_of_loss",
     "metric": "fedbench.engine.isolation.child_of_metric",
     "optimizer": "fedbench.engine.isolation.child_of_optimizer",
 }

@@ -71,6 +71,7 @@ class Workload:
         local: the scenario's local work: clipping, label smoothing and the rates of steps; None is
             plain.
         unseen: the rows of the clients that are held out, if there are any.
+        loss: the code of a loss of the user's own and its sum, if there is one.
     """
 
     task: Task
@@ -80,6 +81,7 @@ class Workload:
     public: Array | None = None
     local: LocalPart | None = None
     unseen: Sequence[RowIndices] = ()
+    loss: tuple[str, str] | None = None
 
     @property
     def unseen_rows(self) -> RowIndices:

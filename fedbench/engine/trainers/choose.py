@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fedbench import extras
 from fedbench.engine.trainers.base import ScoringBackend, Workload
 from fedbench.errors import UsageError, closest
 from fedbench.protocols import Algorithm
+from fedbench.scenarios.data_parts import TaskPart
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.tasks.available import Outline
 from fedbench.tasks.encoder import EncoderModel
@@ -55,7 +57,13 @@ def require_device(device: str) -> None:
 
 
 def choose(
-    task: Outline, algorithm: Algorithm, wish: str = "auto", device: str = CPU, *, local: LocalPart | None = None
+    task: Outline,
+    algorithm: Algorithm,
+    wish: str = "auto",
+    device: str = CPU,
+    *,
+    local: LocalPart | None = None,
+    part: TaskPart | None = None,
 ) -> Choice:
     """Returns the trainer for a task and an algorithm.
 
@@ -64,6 +72,7 @@ def choose(
         algorithm: the algorithm, whose local rule may need a certain trainer.
         wish: auto, or the trainer that is asked for.
         local: the scenario's local work, which may need a certain trainer.
+        part: the scenario's task, likewise.
         device: where to compute. Whether this machine has it is not asked: see require_device.
 
     Raises:
@@ -72,15 +81,15 @@ def choose(
     check_wish(wish, device)
     if device != CPU:
         _check_side_by_side(task.model, device)
-        if local is not None and local.optimizer is not None:
-            raise UsageError(
-                f"device {device}: jobs train side by side there, and local.optimizer {local.optimizer} takes one at a time; leave out "
-                "--device"
-            )
+        for key, code in (("local.optimizer", local and local.optimizer), ("task.loss", part and part.loss)):
+            if code is not None:
+                raise UsageError(
+                    f"device {device}: jobs train side by side there, and {key} {code} takes one at a time; leave out --device"
+                )
         return Choice("torch", f"asked for device {device}", device)
     if wish == "torch":
         return Choice("torch", "asked for")
-    against = _against_native(task, algorithm, local)
+    against = _against_native(task, algorithm, [*(part.torch_only if part else ()), *(local.torch_only if local else ())])
     if wish == "native":
         if against:
             raise UsageError(f"trainer native: {against}; use --trainer torch")
@@ -107,15 +116,15 @@ def _check_side_by_side(model: Model | EncoderModel | OwnModel, device: str) -> 
         )
 
 
-def _against_native(task: Outline, algorithm: Algorithm, local: LocalPart | None) -> str:
+def _against_native(task: Outline, algorithm: Algorithm, torch_only: Sequence[str]) -> str:
     """Returns what the native trainer cannot compute of the run, in words; empty if it can compute
     all."""
     from fedbench.engine.trainers.native import layer_specs
 
     if algorithm.rule_terms:
         return f"{algorithm.name}'s local rule uses {', '.join(sorted(algorithm.rule_terms))}, which the native trainer does not take"
-    if local is not None and local.torch_only:
-        return f"the scenario has {' and '.join(local.torch_only)}, which the native trainer does not take"
+    if torch_only:
+        return f"the scenario has {' and '.join(torch_only)}, which the native trainer does not take"
     if task.is_augmented:
         return "images of the task are augmented"
     try:

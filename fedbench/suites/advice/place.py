@@ -13,6 +13,7 @@ from fedbench.analysis.map.parts import MapPart
 from fedbench.engine.heterogeneity import FACTORS, Heterogeneity
 from fedbench.errors import UsageError, nearest
 from fedbench.scenarios.load import validate
+from fedbench.scenarios.local_parts import LATER
 from fedbench.scenarios.schema import Scenario
 from fedbench.written import digits, percent
 
@@ -137,7 +138,9 @@ def _other_task(own: Scenario, base: Scenario) -> Iterator[str]:
         yield f"task {own.task.name} with {own.task.model} (map: {base.task.name} with {base.task.model})"
     if max(own.local.batch_size, base.local.batch_size) > 2 * min(own.local.batch_size, base.local.batch_size):
         yield f"mini-batches of {own.local.batch_size} (map: {base.local.batch_size})"
-    for key in ("schedule", "clip_norm", "label_smoothing", "optimizer"):
+    if own.task.loss != base.task.loss:
+        yield "task.loss of its own"
+    for key in (key for key in LATER if not key.endswith("_sha256")):
         if getattr(own.local, key) != getattr(base.local, key):
             yield f"local.{key} of its own"
 

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fedbench import own_files
 from fedbench.errors import FedbenchError, MissingDataError, RecordError, UsageError, shown
@@ -90,10 +90,8 @@ def _asked(request: Mapping[str, object], handle: int) -> Answer | None:
         return None
 
 
-def _columns(
-    path: Path, out: BinaryIO, part: str, label: str, client: str | None, features: Sequence[str], exact: Sequence[str]
-) -> Answer:
-    return write(path, part, Wanted(label, client, tuple(features), tuple(exact)), out)
+def _columns(path: Path, out: BinaryIO, part: str, features: Sequence[str], exact: Sequence[str], **others: Any) -> Answer:
+    return write(path, part, Wanted(features=tuple(features), exact=tuple(exact), **others), out)
 
 
 def _parts(path: Path, out: BinaryIO) -> Answer:

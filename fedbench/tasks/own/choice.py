@@ -13,12 +13,14 @@ from fedbench.errors import UsageError, closest, shown, some
 class Wanted:
     """The columns that are asked for: of labels, of owners if there is one, and of features; if it
     is empty, all others are features. `exact` has the features of the training file if this is the
-    test file, which may have no others then."""
+    test file, which may have no others then. If labels are `real`, they are numbers and no
+    classes."""
 
     label: str
     client: str | None = None
     features: tuple[str, ...] = ()
     exact: tuple[str, ...] = ()
+    real: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -124,14 +124,16 @@ class Numbering:
             except ValueError as problem:
                 raise place.error(str(problem), int(np.argmax(codes == i))) from None
             if len(self._known) > self.most:
-                raise place.error(f"has more than {self.most:,} different values; are these numbers to predict?")
+                raise place.error(
+                    f"has more than {self.most:,} different values; are these numbers to predict? Then give task.kind regression"
+                )
         self._codes.append(numbers[codes])
         self._rows += len(codes)
 
     def _key(self, value: Value) -> Key:
         if isinstance(value, float):
             if value != np.trunc(value) or not np.isfinite(value):
-                raise ValueError(f"must be a whole number or a text, got {value!r}")
+                raise ValueError(f"must be a whole number or a text, got {value!r}; numbers to predict have task.kind regression")
             value = int(value)
         if isinstance(value, str) and len(value) > LONGEST_KEY:
             raise ValueError(f"must have at most {LONGEST_KEY} characters, got {len(value):,}")

@@ -15,7 +15,7 @@ import numpy as np
 from fedbench import own_files
 from fedbench.errors import UsageError, shown
 from fedbench.tasks.own.choice import Wanted, features_of
-from fedbench.tasks.own.columns import Codes, Floats, Key, Numbering, Table
+from fedbench.tasks.own.columns import Codes, Floats, Key, Numbering, Place, Table
 from fedbench.tasks.own.limits import Limits
 
 MOST_CLASSES = 100_000
@@ -34,23 +34,26 @@ class Keys:
 @dataclass(frozen=True)
 class Read:
     """One part of a data set: the names of the features, n examples x (n, ..) of them joined,
-    labels, and owners if they were asked for and are there."""
+    labels, and owners if they were asked for and are there. Real labels are `numbers` (n,), and
+    belong to one class."""
 
     features: tuple[str, ...]
     x: Floats
     labels: Keys
     owners: Keys | None
+    numbers: Floats | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
     """What is said of a part of a data set that was written, as values for JSON: the names of the
-    features, the shape of the examples, and the values of labels and owners. Also the parts that a
-    data set has, or the error of reading it."""
+    features, the shape of the examples, the values of labels and owners, and whether labels are
+    real. Also the parts that a data set has, or the error of reading it."""
 
     features: Sequence[str] = ()
     shape: Sequence[int] = ()
     keys: Sequence[Sequence[Key]] = ()
+    real: bool = False
     parts: Sequence[str] = ()
     error: str = ""
     message: str = ""
@@ -66,23 +69,27 @@ def parts(path: Path) -> list[str]:
 
 
 def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> Answer:
-    """Writes the examples of one part of a data set to a file, and then the codes of labels and
-    owners. Returns what `read_back` needs to know. UsageError names file, column
-    and row."""
+    """Writes the examples of one part of a data set to a file, then its real labels or the codes of
+    its labels, and the codes of owners. Returns what `read_back` needs to know. UsageError names
+    file, column and row."""
     limits = Limits(path, own_files.total_bytes(path, own_files.parts_of(path)))
     table = _opened(path, part, limits)
     where = f"task file {shown(path)}"
     has_owners = wanted.client is not None and (not wanted.exact or wanted.client in table.names)
     features = features_of(table.names, wanted, where, has_owners=has_owners)
-    names = [wanted.label, *([wanted.client] if has_owners and wanted.client else [])]
+    owners = [wanted.client] if has_owners and wanted.client else []
+    reals, names = ([wanted.label], owners) if wanted.real else ([], [wanted.label, *owners])
     numberings = [
-        Numbering(str(path), name, most, table.missing.get(name))
-        for name, most in zip(names, (MOST_CLASSES, MOST_OWNERS), strict=False)
+        Numbering(str(path), name, MOST_CLASSES if name == wanted.label else MOST_OWNERS, table.missing.get(name))
+        for name in names
     ]
+    numbers: list[Floats] = []
     rows, shape = 0, None
-    for batch in table.batches(features, names):
-        for numbering, column in zip(numberings, batch[len(features) :], strict=True):
+    for batch in table.batches([*features, *reals], names):
+        for numbering, column in zip(numberings, batch[len(features) + len(reals) :], strict=True):
             numbering.add(column)
+        if wanted.real:
+            numbers.append(_single(batch[len(features)].numbers(), Place(str(path), wanted.label)))
         x = _joined([column.numbers() for column in batch[: len(features)]])
         if shape not in (None, x.shape[1:]):
             raise UsageError(f"{where}: the examples from row {rows} on have shape {x.shape[1:]}, those before {shape}")
@@ -92,21 +99,34 @@ def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> Answer:
         out.write(x.data.cast("B") if x.size else b"")
     if not rows or shape is None:
         raise UsageError(f"{where}: has no rows")
+    for one in numbers:
+        out.write(one.data.cast("B"))
     keys = [numbering.done(whole_numbers_as_texts=own_files.kind_of(path) in WITHOUT_TYPES) for numbering in numberings]
     for _, codes in keys:
         out.write(codes.data.cast("B"))
-    return Answer(features, (rows, *shape), [values for values, _ in keys])
+    return Answer(features, (rows, *shape), [values for values, _ in keys], wanted.real)
 
 
 def read_back(about: Answer, content: bytes | mmap) -> Read:
     """Returns what `write` wrote. The examples share the memory of `content`."""
     shape = tuple(about.shape)
     x = np.frombuffer(content, np.float32, int(np.prod(shape, dtype=np.int64))).reshape(shape)
-    at, keys = x.nbytes, []
+    at, keys, numbers = x.nbytes, [], None
+    if about.real:
+        numbers = np.frombuffer(content, np.float32, shape[0], at)
+        at += numbers.nbytes
+        keys.append(Keys([0], np.zeros(shape[0], np.int64)))
     for values in about.keys:
         keys.append(Keys(values, np.frombuffer(content, np.uint8, 8 * shape[0], at).copy().view(np.int64)))
         at += 8 * shape[0]
-    return Read(tuple(about.features), x, keys[0], keys[1] if len(keys) > 1 else None)
+    return Read(tuple(about.features), x, keys[0], keys[1] if len(keys) > 1 else None, numbers)
+
+
+def _single(numbers: Floats, place: Place) -> Floats:
+    """Returns numbers (n,). UsageError for lists of them."""
+    if numbers.ndim > 1:
+        raise place.error(f"must hold one number in a row with task.kind regression, got {numbers.shape[1:]} of them")
+    return numbers
 
 
 def _joined(columns: list[Floats]) -> Floats:

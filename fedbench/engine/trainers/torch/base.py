@@ -14,16 +14,17 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.nn import functional as F
 
 from fedbench.engine.trainers.base import Assignment, Scores, Snapshot, Workload, finished, train_loss_sample
 from fedbench.engine.trainers.torch.data import Features, host, tensor
+from fedbench.engine.trainers.torch.loss import loss_of
 from fedbench.engine.trainers.torch.replica import Replica, Student
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.shards import Shards
+from fedbench.tasks.data import Examples
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
 from fedbench.tasks.torch_model import is_faster_channels_last
@@ -60,8 +61,9 @@ class TorchTask:
         layered = task.model if isinstance(task.model, Model) else None
         channels_last = layered is not None and self.channels_last_where_faster and is_faster_channels_last(layered)
         self._featured = functools.partial(Features, channels_last=channels_last, dtype=self.real, device=self.at)
-        self.x, self.y = self._featured(train.x), tensor(train.y).to(self.at)
-        self.test_x, self.test_y = self._featured(test.x), tensor(test.y).to(self.at)
+        self.x, self.y = self._featured(train.x), self._labels(train)
+        self.test_x, self.test_y = self._featured(test.x), self._labels(test)
+        self.loss = loss_of(workload)
         unseen = workload.unseen_rows
         self.sample = torch.from_numpy(train_loss_sample(seed, len(train), unseen)).to(self.at)
         self.unseen = torch.from_numpy(unseen).to(self.at)
@@ -71,7 +73,11 @@ class TorchTask:
         self._pool = ThreadPoolExecutor(workers, "fedbench-worker", initializer=torch.set_num_threads, initargs=(1,))
 
     def _replica(self) -> Replica:
-        return Replica(self.task, self.real, self.at, self.local.label_smoothing)
+        return Replica(self.task, self.real, self.at, self.loss)
+
+    def _labels(self, examples: Examples) -> torch.Tensor:
+        labels = tensor(examples.labels).to(self.at)
+        return labels if examples.numbers is None else labels.to(self.real)
 
     @contextmanager
     def _borrowed(self) -> Iterator[Replica]:
@@ -237,8 +243,8 @@ class TorchTask:
             replica.module.eval()
             with torch.no_grad():
                 logits = replica.module(batch[0])
-                loss = F.cross_entropy(logits, batch[1], reduction="none")
-            right = logits.argmax(1) == batch[1]
+                loss = self.loss.each(logits, batch[1])
+            right = logits.argmax(1) == batch[1] if self.task.dataset.train.numbers is None else torch.full_like(loss, torch.nan)
             return loss.cpu().numpy().astype(np.float64), right.cpu().numpy().astype(np.float64)
 
         with self.settings():

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import torch
 from torch.func import functional_call, vmap
-from torch.nn import functional as F
 
 from fedbench.engine.trainers.torch.embedding import gather
+from fedbench.own_losses import Loss
 from fedbench.tasks.models import Model
 from fedbench.tasks.tensors import Tensor
 from fedbench.tasks.torch_model import Symbols, build
@@ -21,8 +21,8 @@ class Lanes:
     """Holds `count` models, called lanes, with parameters `flat` (count, d) and buffers (count, m),
     which are written in place."""
 
-    def __init__(self, model: Model, count: int, dtype: torch.dtype, device: torch.device, label_smoothing: float = 0.0) -> None:
-        self.count, self.label_smoothing = count, label_smoothing
+    def __init__(self, model: Model, count: int, dtype: torch.dtype, device: torch.device, loss: Loss) -> None:
+        self.count, self.loss = count, loss
         self.module = build(model, dtype).to("meta").train()  # its tensors are never used
         for part in self.module.modules():
             if isinstance(part, Symbols):
@@ -39,8 +39,8 @@ class Lanes:
     def backward(
         self, features: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor, draw: Callable[[], list[torch.Tensor]]
     ) -> torch.Tensor:
-        """Returns the gradient (lanes, d) of every lane's loss, the sum of its cross-entropies
-        times `weights`.
+        """Returns the gradient (lanes, d) of every lane's loss, the sum of the losses of its
+        examples times `weights`.
 
         Args:
             features: the batches (lanes, b, ..).
@@ -50,7 +50,7 @@ class Lanes:
             draw: gives the dropout masks (lanes, b, ..) of a forward, in the order of use.
         """
         logits, averages = vmap(self._forward)(self.parameters, self.named_buffers, features, weights, draw())
-        losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none", label_smoothing=self.label_smoothing)
+        losses = self.loss.terms(logits.flatten(0, 1), labels.flatten())
         # No lane's loss depends on another's parameters: the gradient of the sum is the stack of
         # the gradients.
         gradients = torch.autograd.grad((losses * weights.flatten()).sum(), list(self.parameters.values()))

@@ -18,10 +18,8 @@ from fedbench.engine.trainers.torch.base import TorchTask
 from fedbench.engine.trainers.torch.data import host, load
 from fedbench.engine.trainers.torch.replica import Replica
 from fedbench.engine.trainers.torch.rule import Direction, is_plain
-from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream
-from fedbench.own_optimizers import Begin, Step
-from fedbench.types import Array, LocalRule, Work
+from fedbench.types import Array, Work
 
 
 class TorchTrainer(TorchTask):
@@ -48,12 +46,12 @@ class TorchTrainer(TorchTask):
         replica.module.train()
         by_products: dict[str, Array] = {}
         local = self.local
-        if self.begin is None and is_plain(rule) and local.clip_norm is None and not local.steps_differ:
+        if is_plain(rule, local):
             for features, labels in self._batches(job):
                 replica.descend(features, labels, rule.lr, rule.weight_decay)
         else:
-            y, direction = replica.flat, Direction(rule, clip_norm=local.clip_norm)
-            update = None if self.begin is None else self._begun(self.begin, rule)
+            y, direction = replica.flat, Direction(rule, local)
+            update = None if self.begin is None else self.begin(rule.start)
             for step, batch in enumerate(self._batches(job)):
                 h = direction.gradient(replica, *batch)
                 lr = rule.lr * local.factor_of_step(step)
@@ -63,13 +61,3 @@ class TorchTrainer(TorchTask):
                     load(y, update(host(y), host(direction(h, y)), step, lr))
             by_products = direction.by_products(job.steps)
         return self._work(replica, assignment, host(replica.flat), host(replica.buffers), by_products)
-
-    def _begun(self, begin: Begin, rule: LocalRule) -> Step:
-        """Returns the steps of a job by the user's own optimiser, which takes the place of plain
-        SGD. UsageError if the rule has another optimiser."""
-        if rule.optimizer != "sgd" or rule.momentum:
-            raise UsageError(
-                f"optimizer {self.local.optimizer}: takes the place of plain SGD, got a local rule with optimizer {rule.optimizer} and "
-                f"momentum {rule.momentum:g}"
-            )
-        return begin(rule.start)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
-from torch.nn import functional as F
 
 from fedbench.engine.trainers.base import SERVER
 from fedbench.engine.trainers.torch.data import host, load
 from fedbench.kernels.random import Purpose, RandomStream
+from fedbench.own_losses import Loss
 from fedbench.protocols import Logits, Pullback
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
@@ -26,8 +26,8 @@ class Replica:
     """A worker's own module. Its parameters and gradients are views of two flat tensors (d,), its
     buffers of a third (m,)."""
 
-    def __init__(self, task: Task, dtype: torch.dtype, device: torch.device, label_smoothing: float = 0.0) -> None:
-        self.label_smoothing = label_smoothing
+    def __init__(self, task: Task, dtype: torch.dtype, device: torch.device, loss: Loss) -> None:
+        self.loss = loss
         self.module = _module(task.model, dtype).to(device)
         self.flat = torch.zeros(task.model.dim, dtype=dtype, device=device)
         self.gradient = flatten_parameters(self.module, self.flat)
@@ -40,10 +40,9 @@ class Replica:
         load(self.buffers, buffers)
 
     def gradients(self, features: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Returns the gradient of the mean cross-entropy over a batch at the loaded parameters, one
+        """Returns the gradient of the mean loss over a batch at the loaded parameters, one
         tensor for each of them."""
-        loss = F.cross_entropy(self.module(features), labels, label_smoothing=self.label_smoothing)
-        return torch.autograd.grad(loss, self.parameters)
+        return torch.autograd.grad(self.loss.mean(self.module(features), labels), self.parameters)
 
     def backward(self, features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Returns the same gradient as a vector (d,), valid until the next call."""

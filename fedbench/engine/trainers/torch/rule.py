@@ -9,15 +9,18 @@ import numpy as np
 import torch
 
 from fedbench.errors import UsageError
+from fedbench.scenarios.local_parts import LocalPart
 from fedbench.types import Array, LocalRule
 
 Batch = TypeVarTuple("Batch")
 ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 
 
-def is_plain(rule: LocalRule) -> bool:
+def is_plain(rule: LocalRule, local: LocalPart) -> bool:
     """Tells whether a step is y <- y - lr * (g + weight_decay * y) and no gradient is wanted. Then
     no gradient needs to be a flat vector."""
+    if local.step_rule or local.clip_norm is not None or local.steps_differ:
+        return False
     if rule.optimizer != "sgd" or rule.momentum or rule.prox or rule.correction is not None or rule.anchor is not None:
         return False
     return not {"first_gradient", "mean_gradient"}.intersection(rule.wants)
@@ -45,11 +48,18 @@ class Direction:
     If the vectors of the rule are stacked (lanes, d), each lane a job, so are the directions.
     """
 
-    def __init__(self, rule: LocalRule, device: torch.device | None = None, clip_norm: float | None = None) -> None:
-        """`clip_norm` bounds the norm of every mini-batch's gradient."""
+    def __init__(self, rule: LocalRule, local: LocalPart, device: torch.device | None = None) -> None:
+        """`local` has the norm that bounds every mini-batch's gradient, and the momentum.
+        UsageError if both it and the rule say what takes the place of plain SGD."""
         if rule.optimizer == "adamw" and rule.momentum:
             raise UsageError(f"momentum: adamw has its own, expected 0, got {rule.momentum}")
-        self.rule, self.clip_norm = rule, clip_norm
+        if local.step_rule and (rule.optimizer != "sgd" or rule.momentum):
+            raise UsageError(
+                f"{local.step_rule}: takes the place of plain SGD, got a local rule with optimizer {rule.optimizer} and momentum "
+                f"{rule.momentum:g}"
+            )
+        self.rule, self.clip_norm = rule, local.clip_norm
+        self.momentum, self.nesterov = local.momentum or rule.momentum, local.nesterov
         self.start = None if not rule.prox else torch.tensor(rule.start, device=device)
         self.correction = None if rule.correction is None else torch.tensor(rule.correction, device=device)
         self.anchor = None if rule.anchor is None else torch.tensor(rule.anchor, device=device)
@@ -94,10 +104,11 @@ class Direction:
         return direction if self.correction is None else direction + self.correction
 
     def _momentum(self, h: torch.Tensor) -> torch.Tensor:
-        if not self.rule.momentum:
+        """Returns u <- momentum u + h or, in Nesterov's form, h + momentum u."""
+        if not self.momentum:
             return h
-        self.u = h.clone() if self.u is None else self.rule.momentum * self.u + h
-        return self.u
+        self.u = h.clone() if self.u is None else self.momentum * self.u + h
+        return torch.add(h, self.u, alpha=self.momentum) if self.nesterov else self.u
 
     def _adamw(self, h: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Returns the direction u' / (sqrt(v') + eps) + weight_decay y.

@@ -52,7 +52,7 @@ class StackedTrainer(TorchTask):
     ) -> None:
         super().__init__(workload, dtype=dtype, device=device)
         model = workload.task.layered
-        self.lanes = Lanes(model, lanes, self.real, self.at, self.local.label_smoothing)
+        self.lanes = Lanes(model, lanes, self.real, self.at, self.loss)
         self.examples = min(workload.batch_size, int(self.shards.sizes.max()))
         layers = list(in_order(model.layers, model.input_shape))
         self.dropouts = [(layer, shape) for layer, shape in layers if isinstance(layer, Dropout)]
@@ -84,7 +84,7 @@ class StackedTrainer(TorchTask):
     def _descend(self, block: list[Assignment], rule: LocalRule, schedule: Schedule) -> list[Work]:
         """Makes all steps of all lanes. The result of a job is taken after its last step; then its
         lane is idle."""
-        y, direction = self.lanes.flat, Direction(rule, self.at, self.local.clip_norm)
+        y, direction = self.lanes.flat, Direction(rule, self.local, self.at)
         works: dict[int, Work] = {}
         for step in range(schedule.steps + 1):
             for lane, assignment in enumerate(block):

@@ -7,8 +7,7 @@ such a sign. A number that is not known is a dash.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 NONE = "–"
@@ -18,7 +17,6 @@ AT_LEAST, AT_MOST, UNKNOWN = "≥", "≤", "?"
 """Signs before a number that is only a bound, or of which nothing is known."""
 BEYOND, ENDLESS, PLUS_MINUS = ">", "∞", "±"
 SYMBOLS = ("s", "B")  # units that are symbols and not words
-MANY = 60  # rows that a text names each at each of its points
 WHOLE = 1e15  # below it, a whole number is written with all of its digits
 
 
@@ -219,15 +217,6 @@ def size(value: float | None) -> str:
             return f"{number(value)} {unit}"
         value /= 1000
     return f"{number(value)} PB"
-
-
-def rows_at(rows: Sequence[str]) -> str:
-    """Returns `fedavg at calm, fedavg at rough`. Of more than MANY rows it says at how many points
-    each one is: `fedavg at 2 points`."""
-    if len(rows) <= MANY:
-        return ", ".join(rows)
-    names = Counter(row.rpartition(" at ")[0] for row in rows)
-    return ", ".join(f"{name} at {counted(count, 'point')}" for name, count in names.items())
 
 
 def hours(value: float | None) -> str:

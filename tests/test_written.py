@@ -169,10 +169,3 @@ def test_times_of_computing() -> None:
 def test_ticks() -> None:
     assert [written.tick(x, "s") for x in (0.5, 1000.0, 2e6, 3e9)] == ["0.5", "1,000", "2 M", "3 G"]
     assert [written.tick(x, "B") for x in (2e7, 1.5e3)] == ["20 MB", "1.50 kB"]
-
-
-def test_many_rows_are_counted_by_their_names() -> None:
-    rows = [f"{name} at point-{k}" for k in range(31) for name in ("a [x at y]", "b")]
-    assert written.rows_at(rows[:2]) == "a [x at y] at point-0, b at point-0"
-    assert written.rows_at(rows[:60]).startswith("a [x at y] at point-0, b at point-0, ")
-    assert written.rows_at(rows[:61]) == "a [x at y] at 31 points, b at 30 points"

@@ -4,11 +4,13 @@ pages are made from it alone."""
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, JsonValue
 
+from fedbench import written
 from fedbench.analysis.axes import Axis
 from fedbench.analysis.pictures.sensitivity import Sensitivity
 from fedbench.descriptions import describe_algorithm
@@ -37,6 +39,7 @@ from fedbench.protocols import Algorithm
 
 TITLES: Mapping[Kind, str] = {"tuned": "Tuned options", "default": "Default options", "given": "Options as given"}
 """The titles of the kinds of rows."""
+MANY = 60  # rows that a text names each at each of its points
 T = TypeVar("T")
 Kinds = dict[Kind, Named[T]]
 """Something by kind of options and by point."""
@@ -244,3 +247,12 @@ class Document(Part):
             for one in of_point:
                 first.setdefault(one.kind, one)
         return sorted(first, key=lambda system: first[system].place)
+
+
+def rows_at(rows: Sequence[str]) -> str:
+    """Returns `fedavg at calm, fedavg at rough`. Of more than MANY rows it says at how many points
+    each one is: `fedavg at 2 points`."""
+    if len(rows) <= MANY:
+        return ", ".join(rows)
+    names = Counter(row.rpartition(" at ")[0] for row in rows)
+    return ", ".join(f"{name} at {written.counted(count, 'point')}" for name, count in names.items())

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from fedbench import written
 from fedbench.documents.paper import Paper
 from fedbench.documents.site import Beside
-from fedbench.documents.suite import Document
+from fedbench.documents.suite import Document, rows_at
 from fedbench.leaderboard import formats, heatmap, mapped, verdicts
 from fedbench.leaderboard.pictures.bars import bar
 from fedbench.leaderboard.places import PAGES, Places
@@ -100,7 +100,7 @@ def environment() -> Environment:
         "markdown": inline,
         "bar": bar,
         "estimate": lambda found: written.estimate(*found),
-        "rows_at": written.rows_at,
+        "rows_at": rows_at,
         "shade": heatmap.shade,
         "knowing_nothing": mapped.knowing_nothing,
         "sign": verdicts.SIGNS.__getitem__,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fedbench import written
 from fedbench.analysis.bootstrap import Interval
+from fedbench.documents.suite import rows_at
 from fedbench.errors import UsageError
 from fedbench.suites.findings import numbers, orders, tables
 from fedbench.suites.findings.map_carried import elsewhere, of_others
@@ -104,7 +105,7 @@ def _limits(results: Results) -> Iterator[str]:
     if dirty:
         yield f"- {name}: {dirty:,} runs were made with local changes, and are not valid by the rules."
     for reason, rows in results.absent.items():
-        yield f"- {name}: left out, {reason}: {written.rows_at(rows)}."
+        yield f"- {name}: left out, {reason}: {rows_at(rows)}."
 
 
 def _head(results: Results) -> str:

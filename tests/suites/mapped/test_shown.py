@@ -149,4 +149,5 @@ def test_the_command_makes_a_site_that_begins_with_the_map(
     assert "From the suite some , whose points change one thing at a time." in front
     assert ("nothing in between" in front) == ("nothing in between" in page) == fails
     assert ("What to take for your clients" in front) == ("What to take for your clients" in page) == (not fails)
-    assert "design-01 FedBuff fedbuff 5.3" in page, "the table of points, with the system of each"
+    for row in ("design-01 FedBuff fedbuff 5.3", "design-02 AsySG asysg 2.0"):
+        assert row in page, "the table of points, with the system of each"

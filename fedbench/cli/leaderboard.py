@@ -73,16 +73,20 @@ def build_suites(
 
     Open its index.html: the home page, or the page of the first suite. It needs no network. The
     pages show which algorithm costs least at every point with as many clients at work, and which
-    others may be as cheap. They also show what `suite illustrate` has written beside an archive.
+    others may be as cheap. They also show what `suite illustrate` and `suite map` have written
+    beside an archive.
     """
     from fedbench.bench import report, table
     from fedbench.leaderboard import documentation, of_suite, write  # the other verbs start faster without it
     from fedbench.leaderboard import home as home_page
     from fedbench.leaderboard.pages import changes, speed
     from fedbench.suites import illustrations
+    from fedbench.suites.findings import map_document
     from fedbench.suites.findings.document import document
+    from fedbench.suites.findings.map_carried import elsewhere
     from fedbench.suites.findings.reference import reference_for
     from fedbench.suites.findings.results import load
+    from fedbench.suites.mapped import statements
 
     timed = None if asv is None else speed.read(asv)
     if rivals is not None:
@@ -103,16 +107,20 @@ def build_suites(
         if shown is None:
             show(f"suite {found.suite.name}: no maps, timelines and trials; `fedbench suite illustrate {suite}` makes them")
         next_one = results[number + 1 : number + 2]
-        overview = document(found, reference_for(found, references), next_one)
+        map_ = None
+        if found.suite.has_map:
+            said = statements.read(archives / found.suite.name, found)
+            map_ = map_document.document(found, said, elsewhere(found, results))
+        overview = document(found, reference_for(found, references), next_one, map_)
         runs = {kind: found.complete(tuned=kind == "tuned") for kind in overview.kinds}
         documents.append(of_suite(overview, runs, shown))
     submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ((), [])
-    first = home_page.read(home, documents) if home is not None else None
+    first = home_page.read(home, documents, show) if home is not None else None
     with refused_in("leaderboard: more or other than a site shows"):
         beside = Beside(speed=timed, changes=logged, submissions=submitted, home=first)
     page = write([*documents, *theirs], output, papers, beside, manual)
-    said = f", {len(papers)} papers" if papers else ""
-    say(f"{len(documents)} suites, {len(submitted)} submissions{said} -> {page}")
+    more = f", {len(papers)} papers" if papers else ""
+    say(f"{len(documents)} suites, {len(submitted)} submissions{more} -> {page}")
 
 
 def _papers(folder: Path) -> list[Paper]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from fedbench.documents.parts import Line, Link, Part, Spent
+from fedbench.documents.parts import Line, Link, Part, Spent, Word
 
 
 class Question(Part):
@@ -26,6 +26,7 @@ class Home(Part):
         suite: the suite from whose document all numbers are taken.
         baseline: an algorithm that readers know, which is shown beside the best ones.
         questions: what is answered.
+        map: the suite with whose map the page begins; empty without one.
         bibtex: the entry by which fedbench is cited.
         licence: the name of the licence.
         source: the address of the source code; empty if it has none.
@@ -34,6 +35,7 @@ class Home(Part):
     suite: Line
     baseline: Line
     questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=12, strict=False)]
+    map: Word = ""
     bibtex: Annotated[str, Field(max_length=10_000)]
     licence: Line
     source: Link

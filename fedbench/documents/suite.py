@@ -4,15 +4,18 @@ pages are made from it alone."""
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, JsonValue
 
+from fedbench import written
 from fedbench.analysis.axes import Axis
 from fedbench.analysis.pictures.sensitivity import Sensitivity
 from fedbench.descriptions import describe_algorithm
 from fedbench.documents.board import Group, Standing
+from fedbench.documents.map import Map
 from fedbench.documents.parts import (
     Amount,
     Count,
@@ -36,6 +39,7 @@ from fedbench.protocols import Algorithm
 
 TITLES: Mapping[Kind, str] = {"tuned": "Tuned options", "default": "Default options", "given": "Options as given"}
 """The titles of the kinds of rows."""
+MANY = 60  # rows that a text names each at each of its points
 T = TypeVar("T")
 Kinds = dict[Kind, Named[T]]
 """Something by kind of options and by point."""
@@ -195,7 +199,8 @@ class Profiles(Part):
 
 class Document(Part):
     """The document. `absent` has the rows that are left out by reason, and `averages` are by kind
-    of options and of system. `timelines` are those of rows with tuned options."""
+    of options and of system. `timelines` are those of rows with tuned options. `map` is what a
+    suite with a design says over its factors."""
 
     schema_version: Literal[6] = Field(alias="schema")
     name: Slug
@@ -212,10 +217,11 @@ class Document(Part):
     groups: Kinds[Several[Group]]
     averages: Kinds[Many[Average]] = Field(default={})
     profiles: Profiles
-    absent: Named[Several[Text]] = Field(default={})
+    absent: Named[Many[Text]] = Field(default={})
     labels: Named[Labels] = Field(default={})
     timelines: Named[Named[Timeline]] = Field(default={})
     sections: Kinds[Section] = Field(default={})
+    map: Map | None = None
 
     def rows(self, kind: Kind, point: str) -> Sequence[Row]:
         """Returns the rows of a kind at a point; none if the kind lacks the point."""
@@ -241,3 +247,12 @@ class Document(Part):
             for one in of_point:
                 first.setdefault(one.kind, one)
         return sorted(first, key=lambda system: first[system].place)
+
+
+def rows_at(rows: Sequence[str]) -> str:
+    """Returns `fedavg at calm, fedavg at rough`. Of more than MANY rows it says at how many points
+    each one is: `fedavg at 2 points`."""
+    if len(rows) <= MANY:
+        return ", ".join(rows)
+    names = Counter(row.rpartition(" at ")[0] for row in rows)
+    return ", ".join(f"{name} at {written.counted(count, 'point')}" for name, count in names.items())

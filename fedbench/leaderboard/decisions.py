@@ -38,16 +38,30 @@ class Decisions:
 
 
 def decisions(document: Document, kind: Kind) -> Decisions | None:
-    """Returns the table of a kind of options, with the systems in which rows are compared. None if
-    there is no such system."""
+    """Returns the table of a kind of options, with the systems in which rows are compared. Where
+    points have different numbers of clients at work by design, the columns are axes. None if there
+    is no such system."""
     found = compared(document, kind)
     if not found:
         return None
+    if document.map is not None:
+        return _by_design(document, kind)
     columns: list[tuple[str, Spent]] = [(system, "seconds") for system in found] + [(found[0], axis) for axis in AXES]
     heads = [system if axis == "seconds" else f"{AXES[axis]}, {system}" for system, axis in columns]
     points = [point for point in document.points if document.systems_at(kind, point.name)]
     rows = [(point, tuple(_cell(document, kind, point.name, *column) for column in columns)) for point in points]
     return Decisions(tuple(heads), len(found), tuple(rows))
+
+
+def _by_design(document: Document, kind: Kind) -> Decisions:
+    """Returns the table whose cells are of the system that each point has, without public data."""
+    axes: dict[Spent, str] = {"seconds": "seconds", **AXES}
+    rows = []
+    for point in document.points:
+        systems = [one.kind for one in document.systems_at(kind, point.name).values() if not one.public_data]
+        if systems:
+            rows.append((point, tuple(_cell(document, kind, point.name, systems[0], axis) for axis in axes)))
+    return Decisions(tuple(axes.values()), 1, tuple(rows))
 
 
 def compared(document: Document, kind: Kind) -> list[str]:

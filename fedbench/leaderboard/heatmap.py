@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fedbench import written
 from fedbench.documents.board import Standing
 from fedbench.documents.parts import Kind
-from fedbench.documents.suite import Document
+from fedbench.documents.suite import Document, Point
 from fedbench.leaderboard import formats
 
 LEVELS = 7  # classes h0 .. h6 in style.css
@@ -61,9 +61,19 @@ def heat(document: Document, kind: Kind) -> list[System]:
     """Returns the regret of every algorithm at every point, by kind of system. In a system the
     algorithms with the smallest mean regret come first, and those that reach no target at some
     point last. References are at the end."""
-    points = [point.name for point in document.points]
+    return _systems(document, kind, [*document.systems(kind), None], document.points)
+
+
+def heat_of(document: Document, kind: Kind, system: str) -> tuple[list[Point], list[System]]:
+    """Returns the points that have a system, and the regrets of its algorithms there."""
+    points = [point for point in document.points if system in document.systems_at(kind, point.name)]
+    return points, _systems(document, kind, [system], points)
+
+
+def _systems(document: Document, kind: Kind, systems: Sequence[str | None], at: Sequence[Point]) -> list[System]:
+    points = [point.name for point in at]
     found = []
-    for system in [*document.systems(kind), None]:
+    for system in systems:
         rows = _rows_of(document.boards[kind], system)
         if rows:
             order = sorted(rows, key=lambda label: _rank(rows[label], label))
@@ -111,5 +121,9 @@ def _cell(row: Standing | None, point: str) -> Cell:
         note = "no verdict" if row.group and row.regret is None else ""
         return Cell(formats.cost(row), "", note, None, False, title)
     text, interval = row.ratio.parts
-    level = min(LEVELS - 1, max(0, math.floor(PER_DOUBLING * math.log2(row.ratio.value) + 1e-9)))
-    return Cell(text, interval, "", level, row.is_best, title)
+    return Cell(text, interval, "", shade(row.ratio.value), row.is_best, title)
+
+
+def shade(ratio: float) -> int:
+    """Returns how dark the cell of a ratio is."""
+    return min(LEVELS - 1, max(0, math.floor(PER_DOUBLING * math.log2(ratio) + 1e-9)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fedbench import plain_files
@@ -15,13 +15,15 @@ from fedbench.refusals import refused_in
 SCHEMA = 1
 
 
-def read(file: Path, documents: Sequence[Document]) -> Home:
+def read(file: Path, documents: Sequence[Document], tell: Callable[[str], None] = lambda _: None) -> Home:
     """Returns what a YAML file says of a home page.
 
     Args:
         file: it has the keys schema, suite, baseline, questions and citation, which names a file in
-            the Citation File Format, relative to the file itself.
+            the Citation File Format, relative to the file itself. With `map`, the page begins with
+            the map of this suite, if it is one of the documents.
         documents: those of the site, which have to answer the questions.
+        tell: hears if the suite of the map is none of them.
 
     Raises:
         UsageError: a file is missing or has another form, or a question has no answer.
@@ -34,6 +36,9 @@ def read(file: Path, documents: Sequence[Document]) -> Home:
         raise UsageError(f"home {file}: citation: expected the name of a file such as CITATION.cff, got {citation!r:.60}")
     with refused_in(f"home {file}"):
         home = Home.model_validate({**given, **cited(file.parent / citation)})
+    if home.map and home.map not in [one.name for one in documents]:
+        tell(f"home {file}: suite {home.map} is not given, so the page begins with {home.suite} and no map")
+        home = home.model_copy(update={"map": ""})
     _check(home, documents, file)
     return home
 
@@ -75,6 +80,8 @@ def _check(home: Home, documents: Sequence[Document], file: Path) -> None:
             raise UsageError(f"home {file}: {key}: unknown name {value!r}{nearest(value, names)}")
 
     known("suite", home.suite, [one.name for one in documents])
+    if home.map and next(one for one in documents if one.name == home.map).map is None:
+        raise UsageError(f"home {file}: map: expected a suite over the points of a design, got {home.map}, which has no map")
     document = next(one for one in documents if one.name == home.suite)
     kind = document.kinds[0]
     known("baseline", home.baseline, [one.label for one in document.algorithms])

@@ -133,3 +133,59 @@ def full(record: Callable[..., Record], name: str = "made-up", **changes: Any) -
     """The document of the suite."""
     suite = {**CONTENT["suite"], "name": name}
     return of_suite(read({**CONTENT, "name": name, "title": f"Suite {name}", "suite": suite, **changes}), runs(record))
+
+
+def _ratio(value: float) -> list[float]:
+    return [value, value - 0.1, value + 0.1]
+
+
+def _always(row: str, value: float) -> dict[str, Any]:
+    more = {"points": 2, "best": 1, "worst_at": "rough", "others": {"bytes": _ratio(3.0)}}
+    return {"row": row, "mean": _ratio(value), "worst": _ratio(2 * value), **more}
+
+
+MAP: dict[str, Any] = {
+    "predicted": ["seconds", "bytes"], "points": 2, "algorithms": ["fast", "near", "slow"], "public_data": [], "left_out": {},
+    "middle": "speed 1 (all are as fast)",
+    "columns": [{"axis": "seconds", "at_work": TEN}, {"axis": "bytes", "at_work": TEN}],
+    "kinds": [
+        {
+            "name": "the middle", "words": "all are as fast",
+            "choices": [
+                {"cost": [10.0, 9.0, 11.0], "tries": {"fast": _ratio(1.0), "near": _ratio(1.2), "slow": _ratio(1.5), "a": _ratio(1.6)}},
+                {"cost": [2e6, 1e6, 3e6], "tries": {"near": _ratio(1.0)}},
+            ],
+        },
+        {"name": "speed 4", "words": "some are slow", "choices": [{"cost": [20.0, 9.0, 31.0], "tries": {"mob": _ratio(1.0)}}, None]},
+    ],
+    "notes": [],
+    "everywhere": [{"where": "", "points": 2, "rows": [_always("near", 1.1), _always("slow", 2.0)], "left_out": ["crowd"]}],
+    "waiting": {
+        "unit": "fastest over slowest", "at_work": [TEN, ALL],
+        "rows": [
+            {"level": "1", "prices": [{"ratios": [_ratio(0.9)]}, None]},
+            {"level": "4", "prices": [{"ratios": [_ratio(2.5)]}, {"ratios": [_ratio(1.2), _ratio(1.4)], "points": 2}]},
+        ],
+    },
+    "elsewhere": [
+        {
+            "suite": "other", "about": "With another model.",
+            "axes": [
+                {
+                    "axis": "seconds", "points": 2, "agreement": [0.5, -0.1, 0.9], "regret": _ratio(1.3),
+                    "missed": [{"point": "rough", "first": "near", "best": "fast", "ratio": [1.7, 1.7, None]}],
+                }
+            ],
+        }
+    ],
+    "sure": {
+        "seeds": [3, 10], "censored": 0.04, "seed": 0.06, "noise": 0.09, "fit": _ratio(0.2), "luck": 0.21,
+        "judged": [
+            {
+                "axis": "seconds", "predicts": True, "error": 0.12, "nearest": 0.2, "main": 0.16, "named": 3.0, "hits": 11, "points": 12,
+                "missed": {"rough": "speed 4"}, "undecided": {},
+            }
+        ],
+    },
+}  # fmt: skip
+"""What the suite says over a factor, if its points were those of a design."""

@@ -182,7 +182,7 @@ def test_a_home_page_of_strangers_is_refused_by_the_check(documents: list[Docume
 def test_the_published_file_fits_the_commands_and_the_citation() -> None:
     """Its questions are checked where the site is made, since that reads all archives."""
     given = yaml.safe_load((ROOT / "results/home.yaml").read_text())
-    assert given["suite"] == "axes"
+    assert (given["suite"], given["map"]) == ("axes", "map")
     assert 3 <= len(given["questions"]) <= 6
     found = home.cited(ROOT / "results" / given["citation"])
     assert found["bibtex"].startswith("@software{fedbench,\n  author = {{The fedbench developers}},")

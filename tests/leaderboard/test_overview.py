@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fedbench.documents.site import Beside
-from fedbench.documents.suite import Document
+from fedbench.documents.suite import Document, rows_at
 from fedbench.errors import UsageError
 from fedbench.leaderboard import check, write
 from fedbench.leaderboard.pages import overview
@@ -117,3 +117,10 @@ def test_points_without_a_board_have_no_shades(record: Make) -> None:
     })  # fmt: skip
     page = overview.render(Site([one]), one)
     assert "no row" in page
+
+
+def test_many_rows_are_counted_by_their_names() -> None:
+    rows = [f"{name} at point-{k}" for k in range(31) for name in ("a [x at y]", "b")]
+    assert rows_at(rows[:2]) == "a [x at y] at point-0, b at point-0"
+    assert rows_at(rows[:60]).startswith("a [x at y] at point-0, b at point-0, ")
+    assert rows_at(rows[:61]) == "a [x at y] at 31 points, b at 30 points"

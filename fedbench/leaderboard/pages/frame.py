@@ -15,8 +15,8 @@ from markupsafe import Markup
 from fedbench import written
 from fedbench.documents.paper import Paper
 from fedbench.documents.site import Beside
-from fedbench.documents.suite import Document
-from fedbench.leaderboard import formats, verdicts
+from fedbench.documents.suite import Document, rows_at
+from fedbench.leaderboard import formats, heatmap, mapped, verdicts
 from fedbench.leaderboard.pictures.bars import bar
 from fedbench.leaderboard.places import PAGES, Places
 from fedbench.leaderboard.ways import FRONT, HOME, Ways, ways
@@ -99,6 +99,10 @@ def environment() -> Environment:
         "regret": formats.regret,
         "markdown": inline,
         "bar": bar,
+        "estimate": lambda found: written.estimate(*found),
+        "rows_at": rows_at,
+        "shade": heatmap.shade,
+        "knowing_nothing": mapped.knowing_nothing,
         "sign": verdicts.SIGNS.__getitem__,
         "tone": verdicts.TONES.__getitem__,
     }

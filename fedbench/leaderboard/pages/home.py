@@ -14,7 +14,7 @@ from fedbench.documents.board import Standing
 from fedbench.documents.home import Home, Question
 from fedbench.documents.parts import Kind, Spent
 from fedbench.documents.suite import Document, Point
-from fedbench.leaderboard import formats, standings
+from fedbench.leaderboard import formats, mapped, standings
 from fedbench.leaderboard.decisions import regret_on
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures.bars import bar
@@ -60,7 +60,8 @@ class Answer:
 
 def render(site: Site, home: Home) -> str:
     """Returns the home page."""
-    document = {one.name: one for one in site.documents}[home.suite]
+    documents = {one.name: one for one in site.documents}
+    document, map_of = documents[home.suite], documents[home.map] if home.map else None
     kind = document.kinds[0]
     panels = standings.panels(document, kind, home.baseline)
     answers = [answer(document, kind, home.baseline, one) for one in home.questions]
@@ -72,9 +73,14 @@ def render(site: Site, home: Home) -> str:
     def titled(one: standings.Panel) -> standings.Panel:
         return replace(one, rows=tuple(replace(row, label=site.places.title(row.label)) for row in one.rows))
 
+    view = mapped.view(map_of) if map_of else None
     return site.page(
         "home.html",
         HOME,
+        mapped=map_of,
+        map=view,
+        in_short=in_full(mapped.in_short(view.map)) if view else "",
+        known=[(title, at, list(map(in_full, said))) for title, at, said in mapped.known(view)] if view else [],
         home=home,
         document=document,
         commands=[("Install", f"pip install git+{home.source}" if home.source else "pip install ."), *COMMANDS],

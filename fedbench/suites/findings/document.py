@@ -12,6 +12,7 @@ from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.board import times
 from fedbench.analysis.profiles import Reference, profile
 from fedbench.documents.board import groups, standings
+from fedbench.documents.map import Map
 from fedbench.documents.parts import SCHEMA, Kind
 from fedbench.documents.suite import TITLES, Average, Document, Entrant, Point, Profiles
 from fedbench.documents.suite import Suite as About
@@ -25,10 +26,11 @@ FACTORS = 2.0 ** np.arange(-2, 5.25, 0.25)
 
 
 @refused_in("suite: more or other than a site shows")
-def document(results: Results, reference: Reference | None, others: Sequence[Results] = ()) -> Document:
+def document(results: Results, reference: Reference | None, others: Sequence[Results] = (), map_: Map | None = None) -> Document:
     """Returns the suite, its points, its algorithms and, by kind of options and by point, the rows
-    and groups of every board. Whether the order of the suite is that of `others` is said first.
-    Raises UsageError if a part is too large for a document."""
+    and groups of every board. Whether the order of the suite is that of `others` is said first, and
+    `map_` is what it says over the factors of its design. Raises UsageError if a part is too large
+    for a document."""
     suite, boards = results.suite, results.boards
     return Document(
         schema=SCHEMA,
@@ -58,6 +60,7 @@ def document(results: Results, reference: Reference | None, others: Sequence[Res
         averages={kind: _averages(results, kind) for kind, of_kind in boards.items() if of_kind},
         profiles=_profiles(results, reference),
         absent={reason: tuple(rows) for reason, rows in results.absent.items()},
+        map=map_,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fedbench.analysis.axes import AXES
 from fedbench.suites.findings.markdown import table
@@ -10,6 +10,12 @@ from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors
 from fedbench.suites.mapped.carried import Carried, Missed, carried
 from fedbench.written import AT_LEAST, estimate, ratio
+
+
+def elsewhere(results: Results, suites: Sequence[Results]) -> list[Results]:
+    """Returns the suites over some points of the same design, with another model or task."""
+    design = results.suite.designed()
+    return [one for one in suites if one is not results and one.suite.design is not None and one.suite.designed() == design]
 
 
 def of_others(results: Results, others: list[Results]) -> Iterator[str]:

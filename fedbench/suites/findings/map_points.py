@@ -4,6 +4,7 @@ is said of what lies in between."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.ranking import Ranking
@@ -15,6 +16,7 @@ from fedbench.suites.findings.tables import OTHER_AXES, cell
 from fedbench.suites.mapped import factors
 from fedbench.suites.mapped.factors import AT_WORK, SPREAD, told
 from fedbench.suites.suite import Point
+from fedbench.written import Ratio
 
 MOST_WORST = 12
 UNITS = {"seconds": "seconds", **{axis: words for axis, (words, _) in OTHER_AXES.items()}}
@@ -47,24 +49,58 @@ def _rankings(results: Results) -> dict[str, Ranking]:
     return {name: one for name, one in found.items() if one is not None and one.leader is not None}
 
 
+def best(results: Results) -> dict[str, list[str]]:
+    """Returns the sets of the best in seconds at the points of the design that have one."""
+    return {name: one.best for name, one in _rankings(results).items()}
+
+
+@dataclass(frozen=True)
+class Always:
+    """What one algorithm costs where it was measured: its regrets by point, the point with the
+    largest, and at how many of them it is in the set of the best."""
+
+    row: str
+    regrets: dict[str, Ratio]
+    at: str
+    best: int
+
+    @property
+    def largest(self) -> Ratio:
+        return self.regrets[self.at]
+
+
+def always(results: Results) -> tuple[int, list[Always]]:
+    """Returns how many points of the design have a verdict in seconds, and every algorithm: those
+    with most points first, and of these those with the smallest largest regret."""
+    ranked = _rankings(results)
+    rows = []
+    for row in dict.fromkeys(row for one in ranked.values() for row in one.rows):
+        regrets = {point: found for point, one in ranked.items() if row in one.rows and (found := one.regret(row)) is not None}
+        at = max(regrets, key=lambda point, regrets=regrets: regrets[point].value)  # type: ignore[misc]
+        rows.append(Always(row, regrets, at, sum(row in one.best for one in ranked.values())))
+    return len(ranked), sorted(rows, key=lambda one: (-len(one.regrets), one.largest.value))
+
+
 def worst(results: Results) -> Iterator[str]:
     """Yields the table of the largest regret of each algorithm that was measured."""
-    ranked = _rankings(results)
-    found: dict[str, list[tuple[str, Ranking]]] = {}
-    for point, one in ranked.items():
-        for row in one.rows:
-            found.setdefault(row, []).append((point, one))
-    rows = []
-    for row, several in found.items():
-        regrets = {point: regret for point, one in several if (regret := one.regret(row)) is not None}
-        at, largest = max(regrets.items(), key=lambda item: item[1].value)
-        rows.append((len(several), largest.value, (row, str(largest), at, f"{len(several)}")))
-    rows.sort(key=lambda one: (-one[0], one[1]))
+    count, rows = always(results)
     yield (
-        f"The largest regret of each algorithm in seconds over the {len(ranked)} points of the design with a verdict. Points at which a "
+        f"The largest regret of each algorithm in seconds over the {count} points of the design with a verdict. Points at which a "
         "race dropped it, or at which it cannot run, are not among those where it was compared; at the former others cost less."
     )
-    yield table(("algorithm", "largest regret", "at", "compared at"), [cells for _, _, cells in rows[:MOST_WORST]])
+    cells = [(one.row, str(one.largest), one.at, f"{len(one.regrets)}") for one in rows[:MOST_WORST]]
+    yield table(("algorithm", "largest regret", "at", "compared at"), cells)
+
+
+def prices(results: Results) -> dict[tuple[Value, Value], list[numbers.Waiting]]:
+    """Returns the prices of waiting at the points of the design by spread and clients at work, from
+    the smallest on."""
+    found: dict[tuple[Value, Value], list[numbers.Waiting]] = {}
+    for name, one in _rankings(results).items():
+        levels, price = results.suite.point(name).levels, numbers.waiting(one, results.synchronous)
+        if price is not None:
+            found.setdefault((levels[SPREAD], levels[AT_WORK]), []).append(price)
+    return {pair: sorted(several, key=lambda one: one.ratio.value) for pair, several in found.items()}
 
 
 def waiting(results: Results) -> Iterator[str]:
@@ -72,11 +108,7 @@ def waiting(results: Results) -> Iterator[str]:
     if SPREAD not in design.factors or AT_WORK not in design.factors:
         yield f"The design has no {SPREAD} or no {AT_WORK}."
         return
-    found: dict[tuple[Value, Value], list[numbers.Waiting]] = {}
-    for name, one in _rankings(results).items():
-        levels, price = results.suite.point(name).levels, numbers.waiting(one, results.synchronous)
-        if price is not None:
-            found.setdefault((levels[SPREAD], levels[AT_WORK]), []).append(price)
+    found = prices(results)
     second = [level for level in design.factors[AT_WORK].values if any(pair[1] == level for pair in found)]
     rows = [[told(a), *(_range(found.get((a, b), [])) for b in second)] for a in design.factors[SPREAD].values]
     yield (
@@ -87,6 +119,10 @@ def waiting(results: Results) -> Iterator[str]:
 
 
 def _range(several: Sequence[numbers.Waiting]) -> str:
-    order = sorted(several, key=lambda one: one.ratio.value)
-    ends = [f"{one}" for one in (order[:1] + order[-1:] if len(order) > 1 else order)]
-    return " to ".join(ends) + (f" ({len(order)} points)" if len(order) > 1 else "")
+    ends = [f"{one}" for one in ends_of(several)]
+    return " to ".join(ends) + (f" ({len(several)} points)" if len(several) > 1 else "")
+
+
+def ends_of(several: Sequence[numbers.Waiting]) -> list[numbers.Waiting]:
+    """Returns the first and the last of several, or the only one."""
+    return [*several[:1], *several[1:][-1:]]

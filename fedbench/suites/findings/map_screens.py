@@ -86,6 +86,11 @@ def _decisions(results: Results, said: Map, predicted: Sequence[str]) -> Iterato
         "most 10 % more than the best."
     )
     yield table(head, rows)
+    yield from without_points(said, columns)
+
+
+def without_points(said: Map, columns: Sequence[tuple[str, Value | None]]) -> Iterator[str]:
+    """Yields which numbers of clients at work of some columns no point of the design has."""
     asked = {told(at_work) for _, at_work in columns if at_work is not None}
     for level, around in said.no_points.items():
         if level in asked:
@@ -93,13 +98,16 @@ def _decisions(results: Results, said: Map, predicted: Sequence[str]) -> Iterato
 
 
 def _column(results: Results, axis: str, at_work: Value | None) -> str:
-    if at_work is None:
-        return UNITS[axis]
+    work = "" if at_work is None else f", {work_of(results, at_work)} at work"
+    return f"{'' if axis == SECONDS.name or at_work is None else 'fewest '}{UNITS[axis]}{work}"
+
+
+def work_of(results: Results, at_work: Value) -> str:
+    """Returns a number of clients at work as a text: `all` if it is that of all clients."""
     is_all = isinstance(at_work, float) and all(
         results.suite.scenario_at(point).clients <= at_work for point in results.suite.points if point.kind == "design"
     )
-    work = "all" if is_all else told(at_work)
-    return f"{'' if axis == SECONDS.name else 'fewest '}{UNITS[axis]}, {work} at work"
+    return "all" if is_all else told(at_work)
 
 
 def _advice(one: Advice) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fedbench import written
 from fedbench.analysis.bootstrap import Interval
+from fedbench.documents.suite import rows_at
 from fedbench.errors import UsageError
 from fedbench.suites.findings import numbers, orders, tables
-from fedbench.suites.findings.map_carried import of_others
+from fedbench.suites.findings.map_carried import elsewhere, of_others
 from fedbench.suites.findings.map_screens import of_map
 from fedbench.suites.findings.markdown import table
 from fedbench.suites.findings.results import Results
@@ -59,7 +60,7 @@ def page(suites: Sequence[Results], command: str, rules_version: int, maps: Mapp
             section
             for results in suites
             if (said := (maps or {}).get(results.suite.name))
-            for section in (*of_map(results, said), *of_others(results, _elsewhere(results, suites)))
+            for section in (*of_map(results, said), *of_others(results, elsewhere(results, suites)))
         ),
         *_first_screen(suites, transfers),
         *agreements,
@@ -74,12 +75,6 @@ def page(suites: Sequence[Results], command: str, rules_version: int, maps: Mapp
     own = [line for results in suites for line in _limits(results)]
     sections += ["## What this does not say", "\n".join([limits, *own])]
     return "\n\n".join(section for section in sections if section) + "\n"
-
-
-def _elsewhere(results: Results, suites: Sequence[Results]) -> list[Results]:
-    """Returns the suites over some points of the same design, with another model or task."""
-    design = results.suite.designed()
-    return [one for one in suites if one is not results and one.suite.design is not None and one.suite.designed() == design]
 
 
 def _first_screen(suites: Sequence[Results], transfers: Sequence[str]) -> Iterator[str]:
@@ -110,7 +105,7 @@ def _limits(results: Results) -> Iterator[str]:
     if dirty:
         yield f"- {name}: {dirty:,} runs were made with local changes, and are not valid by the rules."
     for reason, rows in results.absent.items():
-        yield f"- {name}: left out, {reason}: {', '.join(rows)}."
+        yield f"- {name}: left out, {reason}: {rows_at(rows)}."
 
 
 def _head(results: Results) -> str:

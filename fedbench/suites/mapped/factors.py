@@ -92,6 +92,12 @@ def told(level: Value) -> str:
     return level if isinstance(level, str) else f"{level:g}"
 
 
+def explained(design: Design, levels: Levels) -> str:
+    """Returns what the levels are in the words of the design; nothing for those without words."""
+    chosen = [one for name, level in levels.items() for one in design.factors[name].levels if one.level == level]
+    return "; ".join(one.words for one in chosen if one.words)
+
+
 def in_words(levels: Levels) -> str:
     """Returns levels as a text: `skew iid, spread 0.5`."""
     return ", ".join(f"{name} {told(level)}" for name, level in levels.items())

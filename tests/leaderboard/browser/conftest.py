@@ -18,7 +18,7 @@ from fedbench.results.record import Record
 from tests.conftest import alter, record
 from tests.leaderboard.papers import cell, made, table
 from tests.leaderboard.reading import HOSTILE, named
-from tests.leaderboard.suite import full
+from tests.leaderboard.suite import MAP, full
 from tests.leaderboard.test_home import folder as home_file
 from tests.leaderboard.test_standings import AVERAGES
 
@@ -100,6 +100,15 @@ def _suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         docs={"learn/index.html": b"<title>Learn</title>", "reference/index.html": b"<title>Reference</title>"},
     )
+    return folder
+
+
+@pytest.fixture(scope="session", name="mapped")
+def _mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Whose home page begins with a map."""
+    folder, documents = tmp_path_factory.mktemp("mapped"), [full(record, "other"), full(record, map=MAP)]
+    home = read(home_file(tmp_path_factory.mktemp("home"), map="made-up"), documents)
+    write(documents, folder, beside=Beside(home=home))
     return folder
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
 
 from tests.leaderboard.browser.conftest import Open
 
@@ -35,7 +36,19 @@ COMPARED = "compare.html#rows=made-up%2Fcalm%2Ffast%2Ftuned+made-up%2Fcalm%2Fslo
 )
 def test_axe_finds_nothing_serious(visit: Open, suites: Path, address: str, scheme: str, width: int) -> None:
     """Also in what is folded."""
-    page = visit(suites, address, color_scheme=scheme, viewport={"width": width, "height": 844})
+    accessible(visit(suites, address, color_scheme=scheme, viewport={"width": width, "height": 844}))
+
+
+@pytest.mark.parametrize("address", ["index.html", "made-up.html"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("light", 360), ("dark", 1280)])
+def test_pages_with_a_map(visit: Open, mapped: Path, address: str, scheme: str, width: int) -> None:
+    page = visit(mapped, address, color_scheme=scheme, viewport={"width": width, "height": 844})
+    accessible(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def accessible(page: Page) -> None:
+    """Asserts that axe finds nothing serious, also in what is folded."""
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     for toggle in page.locator(".more-columns").all():
         toggle.check(force=True)

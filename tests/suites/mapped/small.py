@@ -40,6 +40,7 @@ impossible: [{clients: [10], at_work: [20]}]
 ALGORITHMS = ("asysg", "centralised", "fedasync", "fedavg", "fedbuff", "feddyn", "fedecho")
 WITHOUT_DATA = ("asysg", "fedasync", "fedavg", "fedbuff", "feddyn")
 SEEDS = 3
+SOME = ["design-01", "design-04", "design-07", "design-10"]
 
 
 def suite(folder: Path) -> Suite:
@@ -56,6 +57,19 @@ def suite(folder: Path) -> Suite:
     }  # fmt: skip
     (folder / "small.yaml").write_text(yaml.safe_dump(content))
     return suites.load(folder / "small.yaml")
+
+
+def some(folder: Path) -> Suite:
+    """Writes beside the suite another one at four of its points, with another model, and reads
+    it."""
+    suite(folder)
+    content = yaml.safe_load((folder / "small.yaml").read_text())
+    scenario = yaml.safe_load((Path(suites.__file__).parents[1] / "scenarios/library/digits-demo.yaml").read_text())
+    scenario["task"]["model"] = "mlp"
+    (folder / "other.yaml").write_text(yaml.safe_dump(scenario))
+    content |= {"name": "some", "points": SOME, "scenario": str(folder / "other.yaml"), "about": "With an MLP."}
+    (folder / "some.yaml").write_text(yaml.safe_dump(content))
+    return suites.load(folder / "some.yaml")
 
 
 def frozen(of: Suite, leave_out: dict[str, set[str]] | None = None) -> Tuned:

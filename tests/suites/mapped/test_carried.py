@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from typer.testing import CliRunner
 
 from fedbench.analysis.map import saved
@@ -27,21 +26,12 @@ from fedbench.suites.mapped.statements import Map
 from fedbench.suites.suite import Suite
 from tests.suites.mapped import made_up, small
 
-POINTS = ["design-01", "design-04", "design-07", "design-10"]
+POINTS = small.SOME
 
 
 @pytest.fixture(scope="module", name="some")
 def _some(tmp_path_factory: pytest.TempPathFactory) -> Suite:
-    """The small suite at four of its points, with another model."""
-    folder = tmp_path_factory.mktemp("some")
-    small.suite(folder)
-    content = yaml.safe_load((folder / "small.yaml").read_text())
-    scenario = yaml.safe_load((Path(suites.__file__).parents[1] / "scenarios/library/digits-demo.yaml").read_text())
-    scenario["task"]["model"] = "mlp"
-    (folder / "other.yaml").write_text(yaml.safe_dump(scenario))
-    content |= {"name": "some", "points": POINTS, "scenario": str(folder / "other.yaml"), "about": "With an MLP."}
-    (folder / "some.yaml").write_text(yaml.safe_dump(content))
-    return suites.load(folder / "some.yaml")
+    return small.some(tmp_path_factory.mktemp("some"))
 
 
 def elsewhere(truth: Mapping[str, float]) -> made_up.Truth:

@@ -7,6 +7,8 @@ computing.
 
 from __future__ import annotations
 
+import importlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +134,21 @@ def test_a_device_must_be_there(
     else:
         with pytest.raises(UsageError, match=message):
             RunOptions(device=device)
+
+
+def test_the_order_of_sums_on_a_device_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever imports the module has the setting, before torch can have read it."""
+    for value in (None, ":16:8"):
+        monkeypatch.delenv(torch_device.WORKSPACE, raising=False)
+        if value is not None:
+            monkeypatch.setenv(torch_device.WORKSPACE, value)
+        importlib.reload(torch_device)
+        assert os.environ[torch_device.WORKSPACE] == (value or ":4096:8")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setenv(torch_device.WORKSPACE, ":0:0")
+    with pytest.raises(UsageError, match=r"device cuda: CUBLAS_WORKSPACE_CONFIG=:0:0 lets cuBLAS add in any order; unset it, or"):
+        RunOptions(device="cuda")
 
 
 # ---- runs

@@ -266,7 +266,7 @@ def test_settings_of_torch_are_left_as_they_were(stacked: Any, monkeypatch: pyte
     for use in uses:
         seen.clear()
         use()
-        assert set(seen) == {(True, False, False, True, False)}
+        assert set(seen) == {(True, False, False, True, False, False)}
         assert settings() == before != seen[0]
     assert torch.equal(torch.get_rng_state(), generator)
     with pytest.raises(ZeroDivisionError), deterministic():
@@ -276,13 +276,33 @@ def test_settings_of_torch_are_left_as_they_were(stacked: Any, monkeypatch: pyte
 
 def settings() -> tuple[bool, ...]:
     cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
+    new: Any = torch.utils.deterministic
     return (
         torch.are_deterministic_algorithms_enabled(),
         cudnn.benchmark,
         cudnn.allow_tf32,
         cudnn.deterministic,
         matmul.allow_tf32,
+        new.fill_uninitialized_memory,
     )
+
+
+def test_a_product_before_the_setting_is_one_line(stacked: Any) -> None:
+    """What torch raises then, acted: in a job and elsewhere."""
+    told = "this operation is not deterministic because it uses CuBLAS. You must set CUBLAS_WORKSPACE_CONFIG=:4096:8\nor .."
+    line = r"^device cuda: torch made a product on the GPU before .*; start Python again with \S+=:4096:8 in its environment$"
+    before = settings()
+    with pytest.raises(UsageError, match=line), deterministic():
+        raise RuntimeError(told)
+    trainer, wave = stacked(TASKS["mlp"]), wave_of(TASKS["mlp"], np.float32, {}, [2])
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError(told)
+
+    trainer.lanes.backward = refuse
+    with pytest.raises(UsageError, match=line):
+        trainer.train(wave)
+    assert settings() == before
 
 
 def test_a_failing_job_names_itself(stacked: Any) -> None:

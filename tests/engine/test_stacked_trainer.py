@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.public import PublicData
 from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
+from fedbench.engine.trainers.counted import operations
 from fedbench.engine.trainers.torch import replica as torch_replica
 from fedbench.engine.trainers.torch.device import deterministic
 from fedbench.engine.trainers.torch.lanes import Lanes
@@ -303,6 +305,51 @@ def test_a_product_before_the_setting_is_one_line(stacked: Any) -> None:
     with pytest.raises(UsageError, match=line):
         trainer.train(wave)
     assert settings() == before
+
+
+class Operations(TorchDispatchMode):
+    """Counts the operations of torch that compute or copy: each is a launch on a GPU, or
+    several."""
+
+    VIEWS = (
+        "view",
+        "expand",
+        "permute",
+        "transpose",
+        "squeeze",
+        "detach",
+        "select",
+        "slice",
+        "split",
+        "alias",
+        "empty",
+        "as_strided",
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = function._schema.name.removeprefix("aten::")
+        if name != "t" and not any(view in name for view in self.VIEWS):
+            self.names.append(name)
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(("name", "most"), [("softmax", 21), ("mlp", 32), ("symbols", 45), ("cnn", 78), ("residual", 212)])
+def test_the_operations_of_a_step(name: str, most: int) -> None:
+    """No more than today, also for two jobs side by side; and no fewer than `plan` counts."""
+    task = TASKS[name]
+    trainer = StackedTrainer(Workload(task, SHARDS, batch_size=7, seed=0), device="cpu")
+    for jobs in (1, 2):
+        found = []
+        for steps in (1, 3):
+            with Operations() as seen:
+                trainer.train(wave_of(task, np.float32, {}, [steps] * jobs))
+            assert "fill_" not in seen.names
+            found.append(len(seen.names))
+        assert operations(task.layered) <= (found[1] - found[0]) / 2 <= most
 
 
 def test_a_failing_job_names_itself(stacked: Any) -> None:

@@ -8,6 +8,7 @@
 #include <ucontext.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -20,7 +21,7 @@
 
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
-enum cudaError_t { cudaSuccess, cudaErrorInvalidConfiguration, cudaErrorMemoryAllocation };
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorInvalidConfiguration, cudaErrorMemoryAllocation };
 enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
 struct cudaPointerAttributes {
     cudaMemoryType type;
@@ -41,6 +42,23 @@ struct cudaLaunchConfig_t {
     cudaStream_t stream = nullptr;
 };
 
+enum cudaMemAllocationType { cudaMemAllocationTypeInvalid, cudaMemAllocationTypePinned };
+enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice };
+enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold };
+struct cudaMemPoolProps {
+    cudaMemAllocationType allocType;
+    struct {
+        cudaMemLocationType type;
+        int id;
+    } location;
+};
+namespace emulated {
+struct Pool {
+    std::uint64_t kept = 0;
+};
+}  // namespace emulated
+using cudaMemPool_t = emulated::Pool*;
+
 inline dim3 threadIdx{0}, blockIdx{0}, blockDim, gridDim;
 
 namespace emulated {
@@ -58,6 +76,7 @@ inline std::function<void()> body;  // of the running kernel
 inline bool backwards = false;
 inline cudaError_t last_error = cudaSuccess;
 inline int allocations = -1;                                      // after so many the memory is used up; negative: never
+inline int pools = 0;                                             // how many were made
 inline std::size_t launches = 0, to_host = 0, to_device = 0;      // calls, and bytes of copies
 inline std::vector<std::pair<cudaStream_t, cudaStream_t>> waits;  // which stream was made to wait for which
 
@@ -142,6 +161,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 
 inline cudaError_t cudaGetLastError() { return std::exchange(emulated::last_error, cudaSuccess); }
 inline const char* cudaGetErrorString(cudaError_t status) {
+    if (status == cudaErrorInvalidValue) return "invalid argument";
     return status == cudaErrorInvalidConfiguration ? "invalid configuration argument" : "out of memory";
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
@@ -150,7 +170,20 @@ inline cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     if (emulated::allocations > 0) --emulated::allocations;
     return emulated::leaving(*memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
-inline cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) { return cudaMalloc(memory, bytes); }
+inline cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* props) {
+    static emulated::Pool made;
+    if (props->location.type != cudaMemLocationTypeDevice || props->location.id != 0) return emulated::leaving(cudaErrorInvalidValue);
+    ++emulated::pools;
+    *pool = &made;
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void* value) {
+    pool->kept = *static_cast<std::uint64_t*>(value);
+    return cudaSuccess;
+}
+inline cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPool_t pool, cudaStream_t) {
+    return pool->kept == 0 ? emulated::leaving(cudaErrorInvalidValue) : cudaMalloc(memory, bytes);
+}
 inline cudaError_t cudaFree(void* memory) {
     std::free(memory);
     return cudaSuccess;

@@ -376,6 +376,20 @@ def test_a_call_waits_for_the_stream_of_an_array() -> None:
     assert extension.counts()["waits"] == [(9, 5)]
 
 
+@pytest.mark.parametrize("d", [4096, 4097])
+def test_what_a_server_step_launches_and_copies(d: int) -> None:
+    """One launch; weights and pointers go to the device, and a number for every block of 4,096
+    elements comes back."""
+    cuda, extension = emulated.load()
+    state = [emulated.Exported(np.ones(d, np.float32)) for _ in range(4)]
+    deltas = [emulated.Exported(np.ones(d, np.float32)) for _ in range(3)]
+    extension.reset()
+    cuda.sum_adaptive_step(*state, [0.5, 0.25, 0.25], deltas, AdamRule(0.1))
+    counted = extension.counts()
+    blocks = 1 if d == 4096 else 2
+    assert (counted["launches"], counted["to_host"], counted["to_device"]) == (1, 8 * blocks, 3 * (4 + 8))
+
+
 def test_the_emulation_is_in_no_installation() -> None:
     assert emulated.load().extension.architectures == "emulated"
     assert kernels.build_info()["cuda"] != ["sm_emulated"]

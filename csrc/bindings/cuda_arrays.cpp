@@ -6,7 +6,8 @@ namespace fedbench::bindings {
 
 namespace {
 
-// The part of DLPack's published layout (version 0.x, capsule "dltensor") that is read here.
+// The parts of DLPack's published layout that are read here: a tensor alone (version 0.x, capsule
+// "dltensor"), and one with its version and flags (1.x, "dltensor_versioned").
 struct DlTensor {
     void* data;
     std::int32_t device_type, device_id, ndim;
@@ -15,7 +16,18 @@ struct DlTensor {
     std::int64_t *shape, *strides;
     std::uint64_t byte_offset;
 };
+struct DlVersioned {
+    std::uint32_t major, minor;
+    void *context, *deleter;
+    std::uint64_t flags;
+    DlTensor tensor;
+};
 constexpr int kDlCuda = 2, kDlCudaManaged = 13;
+constexpr std::uint64_t kDlReadOnly = 1;
+constexpr const char* kVersioned = "dltensor_versioned";
+constexpr const char* kInterface = "__cuda_array_interface__";
+constexpr const char* kReadOnly = "a read-only one";
+constexpr const char* kUnsaid = "one that does not say so: neither DLPack 1.0 nor __cuda_array_interface__";
 
 std::string shape_text(const std::vector<py::ssize_t>& shape) { return py::str(py::tuple(py::cast(shape))); }
 
@@ -51,6 +63,26 @@ bool has_dlpack(const py::handle& object) { return py::hasattr(object, "__dlpack
 
 bool is_cuda(int type) { return type == kDlCuda || type == kDlCudaManaged; }
 
+/// Returns the capsule of an object's DLPack 1.x, or of an older one if it does not know the newer.
+py::capsule capsule_of(const py::handle& object, std::uintptr_t stream) {
+    const py::object exported = object.attr("__dlpack__");
+    try {
+        return exported(py::arg("stream") = stream, py::arg("max_version") = py::make_tuple(1, 0));
+    } catch (const py::error_already_set& error) {
+        if (!error.matches(PyExc_TypeError)) throw;
+    }
+    return exported(py::arg("stream") = stream);
+}
+
+bool is_read_only(const py::dict& interface) { return py::tuple(interface["data"])[1].cast<bool>(); }
+
+template <typename T>
+const T& content_of(const py::capsule& capsule, const char* name) {
+    const auto* content = static_cast<const T*>(PyCapsule_GetPointer(capsule.ptr(), name));
+    if (content == nullptr) throw py::error_already_set();
+    return *content;
+}
+
 /// Describes an object that is an array in the host's memory, or no array at all.
 std::string describe_foreign(const py::handle& object) {
     if (!py::hasattr(object, "dtype") || !py::hasattr(object, "shape")) return describe(object);
@@ -74,7 +106,7 @@ std::string DeviceView::describe() const {
 }
 
 bool is_device_array(const py::handle& object) {
-    return has_dlpack(object) ? is_cuda(dlpack_device(object).first) : py::hasattr(object, "__cuda_array_interface__");
+    return has_dlpack(object) ? is_cuda(dlpack_device(object).first) : py::hasattr(object, kInterface);
 }
 
 DeviceArray::DeviceArray(std::string type, std::vector<py::ssize_t> shape) {
@@ -117,11 +149,20 @@ void DeviceArguments::use_device(const std::string& name, int device) {
 
 DeviceView DeviceArguments::from_dlpack(const std::string& name, const py::handle& object) {
     use_device(name, dlpack_device(object).second);
-    const py::capsule capsule = object.attr("__dlpack__")(py::arg("stream") = stream_);
+    const py::capsule capsule = capsule_of(object, stream_);
     kept_.append(capsule);  // never taken over, so its own destructor gives the tensor back
-    const auto* tensor = static_cast<const DlTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-    if (tensor == nullptr) throw py::error_already_set();
     DeviceView view;
+    const DlTensor* tensor = nullptr;
+    if (PyCapsule_IsValid(capsule.ptr(), kVersioned) == 1) {
+        const auto& content = content_of<DlVersioned>(capsule, kVersioned);
+        if (content.major != 1) throw py::type_error(name + ": expected DLPack 1, got " + std::to_string(content.major));
+        if ((content.flags & kDlReadOnly) != 0) view.unwriteable = kReadOnly;
+        tensor = &content.tensor;
+    } else {  // the older one has no flags
+        tensor = &content_of<DlTensor>(capsule, "dltensor");
+        if (!py::hasattr(object, kInterface)) view.unwriteable = kUnsaid;
+        else if (is_read_only(py::dict(object.attr(kInterface)))) view.unwriteable = kReadOnly;
+    }
     view.type = type_of(tensor->code, tensor->bits, tensor->lanes);
     view.shape.assign(tensor->shape, tensor->shape + tensor->ndim);
     view.contiguous = tensor->strides == nullptr || is_contiguous(view.shape, tensor->strides, 1);
@@ -136,7 +177,7 @@ DeviceView DeviceArguments::from_interface(const std::string& name, const py::di
     for (const py::handle& length : interface["shape"]) view.shape.push_back(length.cast<py::ssize_t>());
     const py::tuple data = interface["data"];
     view.data = reinterpret_cast<void*>(data[0].cast<std::uintptr_t>());
-    view.writeable = !data[1].cast<bool>();
+    if (is_read_only(interface)) view.unwriteable = kReadOnly;
     if (interface.contains("strides") && !interface["strides"].is_none()) {
         std::vector<py::ssize_t> strides;
         for (const py::handle& stride : interface["strides"]) strides.push_back(stride.cast<py::ssize_t>());
@@ -152,10 +193,12 @@ DeviceView DeviceArguments::from_interface(const std::string& name, const py::di
     return view;
 }
 
-DeviceView DeviceArguments::view_of(const std::string& name, const py::handle& object, const std::string& wanted) {
+const DeviceView& DeviceArguments::view_of(const std::string& name, const py::handle& object, const std::string& wanted) {
+    const auto known = views_.find(object.ptr());
+    if (known != views_.end()) return known->second;
     if (!is_device_array(object)) refuse(name, wanted, object);
-    if (has_dlpack(object)) return from_dlpack(name, object);
-    return from_interface(name, py::dict(object.attr("__cuda_array_interface__")));
+    kept_.append(object);  // so that its place in `views_` stays its own
+    return views_[object.ptr()] = has_dlpack(object) ? from_dlpack(name, object) : from_interface(name, py::dict(object.attr(kInterface)));
 }
 
 DeviceView DeviceArguments::array(const std::string& name, const py::handle& object, const std::string& type, const std::string& axes) {

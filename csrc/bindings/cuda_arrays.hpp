@@ -4,6 +4,9 @@
 // Order of work: a producer of DLPack makes the call's stream wait for its work under way. With
 // __cuda_array_interface__ the call waits for the stream that it names. If none is named (version
 // 2, or None), the call does not wait.
+//
+// What is written must say that it may be: by the flag of DLPack 1.0, or, where an exporter knows
+// only an older one, by its __cuda_array_interface__.
 #pragma once
 
 #include <memory>
@@ -11,6 +14,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "fedbench/cuda.hpp"
@@ -22,7 +26,8 @@ namespace fedbench::bindings {
 struct DeviceView {
     std::string type;  // as numpy names it
     std::vector<py::ssize_t> shape;
-    bool contiguous = true, writeable = true;
+    bool contiguous = true;
+    const char* unwriteable = nullptr;  // what it is if it may not be written
     int device = 0;
     void* data = nullptr;
 
@@ -78,8 +83,8 @@ public:
     }
     template <typename T>
     std::span<T> writeable(const std::string& name, const py::handle& object, std::span<const T> view) {
-        if (!view_of(name, object, "a device array").writeable)
-            throw py::type_error(name + ": expected a writeable array, got a read-only one");
+        const char* unwriteable = view_of(name, object, "a device array").unwriteable;
+        if (unwriteable != nullptr) throw py::type_error(name + ": expected a writeable array, got " + unwriteable);
         return {const_cast<T*>(view.data()), view.size()};
     }
     /// Returns the rows of a (K, d) array, or of a sequence of K vectors; all have the first one's
@@ -98,9 +103,9 @@ public:
 
     [[noreturn]] static void refuse(const std::string& name, const std::string& wanted, const py::handle& got);
 
-    /// Returns the view of an array, and orders the stream after its work; `wanted` is for the
-    /// message.
-    DeviceView view_of(const std::string& name, const py::handle& object, const std::string& wanted);
+    /// Returns the view of an array, and orders the stream after its work, both once in a call;
+    /// `wanted` is for the message.
+    const DeviceView& view_of(const std::string& name, const py::handle& object, const std::string& wanted);
 
 private:
     DeviceView from_dlpack(const std::string& name, const py::handle& object);
@@ -110,7 +115,8 @@ private:
     std::uintptr_t stream_ = 1;
     int device_ = -1;
     std::optional<cuda::OnDevice> current_;
-    py::list kept_;  // capsules: while they live, so does what they tell of
+    py::list kept_;  // arrays, and capsules: while they live, so does what they tell of
+    std::unordered_map<PyObject*, DeviceView> views_;
 };
 
 bool is_device_array(const py::handle& object);

@@ -4,6 +4,7 @@
 
 namespace fedbench::bindings {
 
+void register_cuda(pybind11::module_& module);
 void register_cuda_vectors(pybind11::module_& module);
 void register_cuda_distill(pybind11::module_& module);
 

@@ -1,6 +1,28 @@
 #include "runtime.cuh"
 
+#include <map>
+#include <mutex>
+
 namespace fedbench::cuda {
+
+cudaMemPool_t pool() {
+    static std::mutex mutex;
+    static std::map<int, cudaMemPool_t> pools;  // never destroyed: the runtime may be gone before them
+    int device = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    const std::lock_guard lock(mutex);
+    const auto known = pools.find(device);
+    if (known != pools.end()) return known->second;
+    cudaMemPoolProps props{};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = device;
+    cudaMemPool_t made = nullptr;
+    check(cudaMemPoolCreate(&made, &props), "cudaMemPoolCreate");
+    std::uint64_t kept = kKept;
+    check(cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &kept), "cudaMemPoolSetAttribute");
+    return pools[device] = made;
+}
 
 void wait_for(Stream stream, Stream producer) {
     if (stream == producer) return;

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,17 @@ inline void check(cudaError_t status, const char* what) {
     if (status != cudaSuccess) throw CudaError(std::string(what) + ": " + cudaGetErrorString(status));
 }
 
-/// Memory of the stream's pool, which is given back in the stream's order.
+/// The pool of this library on the current device. It keeps up to kKept bytes from call to call;
+/// the device's own pool would give all of them back whenever a stream has finished.
+inline constexpr std::uint64_t kKept = std::uint64_t{64} << 20;
+cudaMemPool_t pool();
+
+/// Memory of that pool, which is given back in the stream's order.
 template <typename T>
 class Temporary {
 public:
     Temporary(std::size_t count, Stream stream) : count_(count), stream_(stream) {
-        if (count > 0) check(cudaMallocAsync(reinterpret_cast<void**>(&data_), count * sizeof(T), stream), "cudaMallocAsync");
+        if (count > 0) check(cudaMallocFromPoolAsync(reinterpret_cast<void**>(&data_), count * sizeof(T), pool(), stream), "temporary memory");
     }
     Temporary(const std::vector<T>& values, Stream stream) : Temporary(values.size(), stream) {
         if (count_ > 0) check(cudaMemcpyAsync(data_, values.data(), bytes(), cudaMemcpyHostToDevice, stream), "copy to the device");

@@ -7,6 +7,7 @@
 #include "../cuda/accumulate.cu"
 #include "../cuda/distill.cu"
 #include "../cuda/optimise.cu"
+#include "../cuda/runtime.cu"
 #include "check.hpp"
 #include "fedbench/philox.hpp"
 
@@ -206,7 +207,7 @@ void retries() {
         State<double> state = before;
         const auto call = [&] { cuda::sum_adaptive_step<double>(state.x, state.moments(), weights, rows, rule, true, nullptr); };
         emulated::allocations = allocations;
-        check_throws<cuda::CudaError>(call, "cudaMallocAsync: out of memory");
+        check_throws<cuda::CudaError>(call, "temporary memory: out of memory");
         emulated::allocations = -1;
         check(state == before, "nothing is changed without memory");
         try {
@@ -220,6 +221,7 @@ void retries() {
     check_throws<cuda::CudaError>([&] { cuda::dot<double>(a, b, nullptr); }, "out of memory");
     emulated::allocations = -1;
     check(cudaGetLastError() == cudaSuccess, "no error is left to other users of the runtime");
+    check(emulated::pools == 1 && cuda::pool()->kept == cuda::kKept, "one pool serves all calls, and keeps its memory");
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ BEFORE = 30  # columns before the value of a check
 def command(store: StoreOption = Path("runs"), as_json: JsonOption = False) -> None:
     """Check your installation.
 
-    Checks the build, instruction set, memory, clock, data sets, disk and torch. A warning names
-    what could be better. The exit code is 1 if there is a problem.
+    Checks the build, instruction set, memory, clock, data sets, disk, torch and GPU. A warning
+    names what could be better. The exit code is 1 if there is a problem.
     """
     problems = 0
     for finding in examine(store):

@@ -8,19 +8,16 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
 
 from fedbench import extras
 from fedbench.cli import packages
+from fedbench.cli.facts import Fact, gpu
 from fedbench.errors import MissingDataError, UsageError, nearest
 from fedbench.extras import DISTRIBUTION
 from fedbench.places import data_root
 from fedbench.results.provenance import cpu, library_versions
-
-Status = Literal["ok", "warning", "problem"]
 
 SWITCHES = ("FEDBENCH_ISA", "FEDBENCH_DOWNLOAD", "FEDBENCH_FUZZ", "FEDBENCH_WRITE_GOLDEN", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 FOLDERS = ("FEDBENCH_CACHE", "FEDBENCH_DATA", "FEDBENCH_STORE")
@@ -29,18 +26,9 @@ GIB = 1 << 30
 COARSE_CLOCK = 1e-6  # seconds
 
 
-@dataclass(frozen=True)
-class Fact:
-    """The result of one check: what was found, whether that is ok, and what to do if it is not."""
-
-    check: str
-    value: str
-    status: Status = "ok"
-    advice: str = ""
-
-
 def examine(store: Path) -> Iterator[Fact]:
-    """Yields one fact after the other. torch comes last, since it takes seconds to import."""
+    """Yields one fact after the other. torch and what it sees come last, since it takes
+    seconds to import."""
     for check in (
         _python,
         _names,
@@ -61,6 +49,7 @@ def examine(store: Path) -> Iterator[Fact]:
         yield _guarded(check)
     yield _disk(store)
     yield _guarded(_torch)
+    yield _guarded(gpu)
 
 
 def _guarded(check: Callable[[], Fact]) -> Fact:

@@ -16,7 +16,7 @@ from fedbench.engine.memory import server_vectors
 from fedbench.engine.policy import rounds_text
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.choose import CPU, choose
+from fedbench.engine.trainers.choose import CPU, choose, cost_on
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 from fedbench.process import peak_memory_mb
@@ -126,7 +126,8 @@ class PlanSummary:
     largest number of model-sized vectors that the server keeps from update to update, and
     `public_logits_vectors` what its logits of public examples come to beside them.
     What the server computes itself is counted in examples, as forward passes and as gradients;
-    `server_seconds_per_update` is 0 if the scenario does not name the server's speed.
+    `server_seconds_per_update` is 0 if the scenario does not name the server's speed. `device_cost`
+    estimates, by counting, what a step takes on a GPU, and where the native trainer is faster.
     """
 
     scenario: str
@@ -170,6 +171,7 @@ class PlanSummary:
     trainer: str
     device: str
     trainer_reason: str
+    device_cost: str
     plan_digest: str
 
     def as_dict(self) -> dict[str, object]:
@@ -207,6 +209,7 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         trainer=choice.name,
         device=choice.device,
         trainer_reason=choice.reason,
+        device_cost=cost_on(choice, setup.outline, spec.algorithm, spec.scenario.local, spec.scenario.clients),
         plan_digest=ledger.digest.hex(),
         **{name: value for name, value in totals if value is not None and name in PlanSummary.__dataclass_fields__},
     )

@@ -8,6 +8,10 @@ fedbench.kernels: `x: expected float32 (d,) C-contiguous on a CUDA device, got f
 CPU`. Without `out` a result is a `DeviceArray`, which other libraries read without a copy:
 `torch.as_tensor(result)`.
 
+An array that is written must say that it may be: by DLPack 1.0, or by `__cuda_array_interface__`. A
+read-only one is refused, and so is one whose library knows only an older DLPack, which has no word
+for it, and not the other interface.
+
 Results have the bits of the CPU (csrc/include/fedbench/cuda.hpp), but for the sign and payload of a
 NaN.
 

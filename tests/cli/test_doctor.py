@@ -5,20 +5,21 @@ from __future__ import annotations
 import getpass
 import json
 import platform
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fedbench import extras
-from fedbench.cli import examination
+from fedbench.cli import examination, facts
 from fedbench.kernels import build
 
 from .commands import fedbench
 
 CHECKS = {
     "python", "names", "extras", "extension", "instruction set", "processor", "memory", "clock", "allocator", "environment", "data digits",
-    "data fashion_mnist", "data shakespeare", "data more", "data decoded", "store", "torch",
+    "data fashion_mnist", "data shakespeare", "data more", "data decoded", "store", "torch", "gpu",
 }  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def test_a_healthy_machine(tmp_path: Path) -> None:
     assert set(found) == CHECKS
     assert all(set(row) == {"check", "value", "status", "advice"} for row in found.values())
     assert all((row["status"] == "ok") == (row["advice"] == "") for row in found.values())
-    assert list(found)[-1] == "torch"
+    assert list(found)[-2:] == ["torch", "gpu"]
     assert platform.node() not in result.stdout or len(platform.node()) < 4
     assert str(tmp_path) not in result.stdout
     assert f"/{getpass.getuser()}/" not in result.stdout
@@ -62,6 +63,46 @@ def test_an_extension_of_another_version_is_a_problem(monkeypatch: pytest.Monkey
     assert (finding.status, "extension 0.0.1" in finding.value) == ("problem", True)
     monkeypatch.setattr(build, "build_info", lambda: info | {"ndebug": False})
     assert examination._extension().status == "warning"
+
+
+@pytest.mark.parametrize(
+    ("capability", "built", "torchs", "driver", "status", "told"),
+    [
+        (None, False, "13.0", False, "ok", "none that torch sees, kernels not built"),
+        (None, ["sm_80", "sm_90"], None, False, "ok", "none that torch sees, kernels for sm_80, sm_90"),
+        (None, False, None, True, "warning", "torch is built without CUDA: install one with it"),
+        ((9, 0), ["sm_80", "sm_90"], "13.0", True, "ok", "A card, sm_90, kernels for sm_80, sm_90"),
+        ((8, 6), ["sm_80", "sm_90"], "13.0", True, "ok", "A card, sm_86, kernels for sm_80, sm_90"),
+        ((10, 0), ["sm_80", "sm_90"], "13.0", True, "ok", "A card, sm_100, kernels for sm_80, sm_90"),
+        ((9, 0), False, "13.0", True, "warning", "install again with --config-settings=cmake.define.FEDBENCH_CUDA=ON"),
+        ((7, 5), ["sm_80", "sm_90"], "13.0", True, "warning", "cmake.define.CMAKE_CUDA_ARCHITECTURES=75"),
+    ],
+)
+def test_the_gpu_and_the_kernels_for_it(
+    capability: Any,
+    built: Any,
+    torchs: Any,
+    driver: bool,
+    status: str,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(build, "cuda_architectures", lambda: built)
+    monkeypatch.setattr(torch.version, "cuda", torchs)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: capability is not None)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "A card")
+    monkeypatch.setattr(facts, "DRIVER", tmp_path if driver else tmp_path / "none")
+    found = facts.gpu()
+    assert found.status == status
+    assert told in f"{found.value} {found.advice}"
+
+
+def test_a_gpu_is_not_looked_for_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert facts.gpu().value.startswith("not looked for without torch, kernels ")
 
 
 def installed(folder: Path, name: str, record: str = "", scripts: str = "") -> None:

@@ -7,6 +7,8 @@ computing.
 
 from __future__ import annotations
 
+import importlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Workload
 from fedbench.engine.trainers.choose import Choice, choose, make_trainer
+from fedbench.engine.trainers.counted import comparison, flops, operations
 from fedbench.engine.trainers.torch import device as torch_device
 from fedbench.engine.trainers.torch import stacked as torch_stacked
 from fedbench.engine.verify import verify
@@ -30,6 +33,7 @@ from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.tasks import digits
 from fedbench.tasks.available import Outline
+from fedbench.tasks.model_library import make_model
 from tests.conftest import GONE, alter
 
 SMALL = ["clients=6", "budget.seconds=2", "local.steps=4", "task.model=mlp"]
@@ -132,6 +136,37 @@ def test_a_device_must_be_there(
     else:
         with pytest.raises(UsageError, match=message):
             RunOptions(device=device)
+
+
+def test_a_plan_says_where_a_device_would_be_slower() -> None:
+    """By counting, for the model, the batch and the clients of the run."""
+    assert plan(spec()).device_cost == ""
+    mlp = digits.load("mlp").layered
+    assert (operations(mlp), flops(mlp)) == (13 + 2 * 5 + 2, 6 * (64 * 200 + 200 * 10))
+    told = plan(spec(), "cuda").device_cost
+    # 25 operations of 22 us for 6 jobs; 10 examples of 88,800 operations at 30 GFLOP/s
+    assert "25 operations a step of 6 jobs, so at least 92 us for each; 120.1 kB of a job cross to it and back" in told
+    assert told.endswith("the native trainer takes about 30 us, and is faster from 1 core on")
+    large = comparison(mlp, 1000, 100, native=True)
+    assert "25 operations a step of 16 jobs, so at least 34 us" in large
+    assert large.endswith("about 2,960 us, and is faster from 87 cores on")
+    assert comparison(mlp, 10, 6, native=False).endswith("; the native trainer cannot train this")
+    assert "and masks drawn one by one, so at least" in comparison(make_model("cnn_21840", (1, 28, 28), 10), 10, 6, native=True)
+
+
+def test_the_order_of_sums_on_a_device_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever imports the module has the setting, before torch can have read it."""
+    for value in (None, ":16:8"):
+        monkeypatch.delenv(torch_device.WORKSPACE, raising=False)
+        if value is not None:
+            monkeypatch.setenv(torch_device.WORKSPACE, value)
+        importlib.reload(torch_device)
+        assert os.environ[torch_device.WORKSPACE] == (value or ":4096:8")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setenv(torch_device.WORKSPACE, ":0:0")
+    with pytest.raises(UsageError, match=r"device cuda: CUBLAS_WORKSPACE_CONFIG=:0:0 lets cuBLAS add in any order; unset it, or"):
+        RunOptions(device="cuda")
 
 
 # ---- runs

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.public import PublicData
 from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
+from fedbench.engine.trainers.counted import operations
 from fedbench.engine.trainers.torch import replica as torch_replica
 from fedbench.engine.trainers.torch.device import deterministic
 from fedbench.engine.trainers.torch.lanes import Lanes
@@ -266,7 +268,7 @@ def test_settings_of_torch_are_left_as_they_were(stacked: Any, monkeypatch: pyte
     for use in uses:
         seen.clear()
         use()
-        assert set(seen) == {(True, False, False, True, False)}
+        assert set(seen) == {(True, False, False, True, False, False)}
         assert settings() == before != seen[0]
     assert torch.equal(torch.get_rng_state(), generator)
     with pytest.raises(ZeroDivisionError), deterministic():
@@ -276,13 +278,77 @@ def test_settings_of_torch_are_left_as_they_were(stacked: Any, monkeypatch: pyte
 
 def settings() -> tuple[bool, ...]:
     cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
+    new: Any = torch.utils.deterministic
     return (
         torch.are_deterministic_algorithms_enabled(),
         cudnn.benchmark,
         cudnn.allow_tf32,
         cudnn.deterministic,
         matmul.allow_tf32,
+        new.fill_uninitialized_memory,
     )
+
+
+def test_a_product_before_the_setting_is_one_line(stacked: Any) -> None:
+    """What torch raises then, acted: in a job and elsewhere."""
+    told = "this operation is not deterministic because it uses CuBLAS. You must set CUBLAS_WORKSPACE_CONFIG=:4096:8\nor .."
+    line = r"^device cuda: torch made a product on the GPU before .*; start Python again with \S+=:4096:8 in its environment$"
+    before = settings()
+    with pytest.raises(UsageError, match=line), deterministic():
+        raise RuntimeError(told)
+    trainer, wave = stacked(TASKS["mlp"]), wave_of(TASKS["mlp"], np.float32, {}, [2])
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError(told)
+
+    trainer.lanes.backward = refuse
+    with pytest.raises(UsageError, match=line):
+        trainer.train(wave)
+    assert settings() == before
+
+
+class Operations(TorchDispatchMode):
+    """Counts the operations of torch that compute or copy: each is a launch on a GPU, or
+    several."""
+
+    VIEWS = (
+        "view",
+        "expand",
+        "permute",
+        "transpose",
+        "squeeze",
+        "detach",
+        "select",
+        "slice",
+        "split",
+        "alias",
+        "empty",
+        "as_strided",
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = function._schema.name.removeprefix("aten::")
+        if name != "t" and not any(view in name for view in self.VIEWS):
+            self.names.append(name)
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(("name", "most"), [("softmax", 21), ("mlp", 32), ("symbols", 45), ("cnn", 78), ("residual", 212)])
+def test_the_operations_of_a_step(name: str, most: int) -> None:
+    """No more than today, also for two jobs side by side; and no fewer than `plan` counts."""
+    task = TASKS[name]
+    trainer = StackedTrainer(Workload(task, SHARDS, batch_size=7, seed=0), device="cpu")
+    for jobs in (1, 2):
+        found = []
+        for steps in (1, 3):
+            with Operations() as seen:
+                trainer.train(wave_of(task, np.float32, {}, [steps] * jobs))
+            found.append(len(seen.names))
+        assert operations(task.layered) <= (found[1] - found[0]) / 2 <= most
 
 
 def test_a_failing_job_names_itself(stacked: Any) -> None:

@@ -1,8 +1,10 @@
-"""The kernels on a GPU: the CPU's bits for every one of them, both protocols, other streams, odd
-lengths, what is refused."""
+"""The kernels on a GPU, and on an emulated one: the CPU's bits for every one of them, both
+protocols, other streams, odd lengths, what is refused."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,25 +15,14 @@ import torch
 from fedbench import kernels
 from fedbench.errors import CudaError
 from fedbench.kernels import AdamRule, accumulate
-from tests.kernels import reference
-
-pytestmark = pytest.mark.gpu
-cuda: Any = None if kernels.build_info()["cuda"] is False else __import__("fedbench.kernels.cuda", fromlist=["cuda"])
+from tests.kernels import emulated, reference
 
 Array = npt.NDArray[Any]
 DTYPES = [np.float32, np.float64]
-LENGTHS = [0, 1, 7, 8, 9, 255, 1025, 4095, 4097, 9000, 1_000_003]
+LENGTHS = [0, 1, 7, 8, 9, 255, 1025, 4095, 4097, 9000, pytest.param(1_000_003, marks=pytest.mark.gpu)]
 
 
-@pytest.fixture(autouse=True)
-def _gpu() -> None:
-    if not torch.cuda.is_available():
-        pytest.skip("skipped: no GPU")
-    if cuda is None:
-        pytest.skip("skipped: built without CUDA")
-
-
-class Interface:
+class OfTensor:
     """A tensor by `__cuda_array_interface__` alone, of the stream that wrote it."""
 
     def __init__(self, tensor: torch.Tensor, stream: int | None = 1) -> None:
@@ -39,16 +30,66 @@ class Interface:
         self.__cuda_array_interface__ = dict(tensor.__cuda_array_interface__) | {"version": 3, "stream": stream}
 
 
-@pytest.fixture(params=["dlpack", "interface"])
-def put(request: pytest.FixtureRequest) -> Any:
-    """numpy to the device, by one of the protocols."""
-    wrap = Interface if request.param == "interface" else lambda tensor: tensor
-    return lambda array: wrap(torch.tensor(array, device="cuda"))
+@dataclass(frozen=True)
+class Device:
+    """Where the kernels run, and by which protocol they get arrays.
+
+    raw: numpy's numbers as memory of the device, which slices as numpy does.
+    wrap: that memory as an array of the protocol.
+    get: the numbers of an array.
+    """
+
+    cuda: Any
+    raw: Callable[[Array], Any]
+    wrap: Callable[[Any], Any]
+    get: Callable[[Any], Array]
+
+    def put(self, array: Array) -> Any:
+        return self.wrap(self.raw(array))
 
 
-def get(array: Any) -> Array:
-    tensor = array.tensor if isinstance(array, Interface) else array
+def from_gpu(array: Any) -> Array:
+    tensor = array.tensor if isinstance(array, OfTensor) else array
     return np.asarray(torch.as_tensor(tensor, device="cuda").cpu().numpy())
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("gpu-dlpack", marks=pytest.mark.gpu),
+        pytest.param("gpu-interface", marks=pytest.mark.gpu),
+        "emulated-dlpack",
+        "emulated-interface",
+    ]
+)
+def device(request: pytest.FixtureRequest) -> Device:
+    """A device and a protocol."""
+    where, _, protocol = request.param.partition("-")
+    if where == "emulated":
+        if request.node.get_closest_marker("gpu"):
+            pytest.skip("skipped: it takes long without a GPU")
+        return Device(
+            emulated.load().kernels, np.array, emulated.Exported if protocol == "dlpack" else emulated.Interface, emulated.host
+        )
+    cuda = on_gpu()
+    return Device(
+        cuda, lambda array: torch.tensor(array, device="cuda"), OfTensor if protocol == "interface" else lambda t: t, from_gpu
+    )
+
+
+def on_gpu() -> Any:
+    """fedbench.kernels.cuda, where there is a GPU."""
+    if not torch.cuda.is_available():
+        pytest.skip("skipped: no GPU")
+    if kernels.build_info()["cuda"] is False:
+        pytest.skip("skipped: built without CUDA")
+    from fedbench.kernels import cuda
+
+    return cuda
+
+
+@pytest.fixture
+def gpu() -> Any:
+    return on_gpu()
 
 
 def vectors(seed: int, count: int, d: int, dtype: Any) -> list[Array]:
@@ -56,9 +97,8 @@ def vectors(seed: int, count: int, d: int, dtype: Any) -> list[Array]:
     return list((random.standard_normal((count, d)) * np.exp2(random.integers(-8, 9, (count, d)))).astype(dtype))
 
 
-def same(got: Any, want: Array) -> None:
+def same(got: Array, want: Array) -> None:
     """Equal bits; of NaNs any."""
-    got = get(got)
     assert got.dtype == want.dtype
     bad = np.isnan(want) if want.dtype.kind == "f" else np.zeros(want.shape, bool)
     assert np.array_equal(bad, np.isnan(got) if got.dtype.kind == "f" else bad)
@@ -67,17 +107,18 @@ def same(got: Any, want: Array) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("d", LENGTHS)
-def test_sums(put: Any, d: int, dtype: Any) -> None:
+def test_sums(device: Device, d: int, dtype: Any) -> None:
+    cuda, put = device.cuda, device.put
     a, b, c = vectors(d, 3, d, dtype)
     w = [0.1, -0.7, 0.3]
     want, norm2 = accumulate.weighted_sum_norm(w, [a, b, c])
     got, got_norm2 = cuda.weighted_sum_norm(w, [put(a), put(b), put(c)])
     assert got_norm2 == norm2
-    same(got, want)
-    same(cuda.weighted_sum(w, put(np.stack([a, b, c]))), want)
+    same(device.get(got), want)
+    same(device.get(cuda.weighted_sum(w, put(np.stack([a, b, c])))), want)
     out = put(np.zeros_like(a))
     assert cuda.weighted_sum(w, [put(a), put(b), put(c)], out=out) is out
-    same(out, want)
+    same(device.get(out), want)
     assert cuda.dot(put(a), put(b)) == kernels.dot(a, b)
     assert cuda.norm(put(a)) == kernels.norm(a)
     assert cuda.movement(put(a), put(b), put(c)) == kernels.movement(a, b, c)
@@ -87,7 +128,8 @@ def test_sums(put: Any, d: int, dtype: Any) -> None:
 @pytest.mark.parametrize("clip", [None, 1e-3, 5.0, 1e9])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("d", LENGTHS)
-def test_clipped_steps(put: Any, d: int, dtype: Any, clip: float | None, second: Any) -> None:
+def test_clipped_steps(device: Device, d: int, dtype: Any, clip: float | None, second: Any) -> None:
+    cuda, put = device.cuda, device.put
     x, g, m, v = vectors(d, 4, d, dtype)
     v = abs(v)
     dx, dg, dm, dv = put(x), put(g), put(m), put(v)
@@ -96,14 +138,15 @@ def test_clipped_steps(put: Any, d: int, dtype: Any, clip: float | None, second:
         rule = AdamRule(0.01, bias_correction=second == "adam", step=step, second=second)
         assert cuda.clip_adam(dx, dm, dv, dg, rule, clip) == kernels.clip_adam(x, m, v, g, rule, clip)
     for got, want in ((dx, x), (dm, m), (dv, v)):
-        same(got, want)
+        same(device.get(got), want)
 
 
 @pytest.mark.parametrize(("second", "momentum"), reference.KINDS)
 @pytest.mark.parametrize("maximum", ["used", "kept", "none"])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("d", [0, 1, 4097, 100_001])
-def test_adaptive_steps(put: Any, d: int, dtype: Any, maximum: str, second: Any, momentum: str) -> None:
+@pytest.mark.parametrize("d", [0, 1, 4097, pytest.param(100_001, marks=pytest.mark.gpu)])
+def test_adaptive_steps(device: Device, d: int, dtype: Any, maximum: str, second: Any, momentum: str) -> None:
+    cuda, put = device.cuda, device.put
     x, m, *deltas = vectors(d, 5, d, dtype)
     v = np.where(np.arange(d) % 3, m * m, deltas[0] * deltas[0])  # above, below and at the squares of the first direction
     state: list[Any] = [x, m, v, None if maximum == "none" else np.full(d, 0.5, dtype)]
@@ -119,13 +162,14 @@ def test_adaptive_steps(put: Any, d: int, dtype: Any, maximum: str, second: Any,
         assert cuda.sum_adaptive_step(*fused_on_gpu, w, on_device, rule, use_maximum=use) == norm2
     for got, want in zip([*on_gpu, *fused_on_gpu], [*state, *fused], strict=True):
         if want is not None:
-            same(got, want)
+            same(device.get(got), want)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("d", [0, 1, 9, 5000])
 @pytest.mark.parametrize("order", ["deferred", "immediate", "newest"])
-def test_cache(put: Any, order: Any, d: int, dtype: Any) -> None:
+def test_cache(device: Device, order: Any, d: int, dtype: Any) -> None:
+    cuda, put = device.cuda, device.put
     arrivals, rows = vectors(1, 4, d, dtype), np.stack(vectors(2, 3, d, dtype)) if d else np.zeros((3, 0), dtype)
     clients, w, total = [2, 0, 2, 1], [0.2, -1.0, 0.5, 0.3], rows.astype(np.float64).sum(axis=0)
     want, want_rows, want_total = reference.update_cache(order, w, arrivals, clients, rows, total, 1 / 3)
@@ -133,48 +177,63 @@ def test_cache(put: Any, order: Any, d: int, dtype: Any) -> None:
     used = [] if order == "newest" else w
     got = cuda.update_cache(used, [put(a) for a in arrivals], [on_device[c] for c in clients], sums, 1 / 3, order=order)
     for a, b in zip([got, sums, *on_device], [want, want_total, *want_rows], strict=True):
-        same(a, b)
+        same(device.get(a), b)
 
 
 @pytest.mark.parametrize("kind", ["logits", "probabilities"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     ("rows", "classes"),
-    [(1, 2), (3, 3), (8, 10), (1000, 10), (17, 31), (5, 32), (5, 33), (2, 40), (3, 100), (2, 1025), (1, 50_000)],
+    [
+        (1, 2),
+        (3, 3),
+        (8, 10),
+        (40, 10),
+        pytest.param(1000, 10, marks=pytest.mark.gpu),
+        (17, 31),
+        (5, 32),
+        (5, 33),
+        (2, 40),
+        (3, 100),
+        (2, 1025),
+        (1, 50_000),
+    ],
 )
-def test_distill(put: Any, rows: int, classes: int, dtype: Any, kind: Any) -> None:
+def test_distill(device: Device, rows: int, classes: int, dtype: Any, kind: Any) -> None:
     random = np.random.default_rng(classes)
     for scale in (0.1, 3.0, 30.0):
         s, t = (random.standard_normal((2, rows, classes)) * scale).astype(dtype)
         t = kernels.softmax(t) if kind == "probabilities" else t
-        compare_distilled(put, s, t, kind)
+        compare_distilled(device, s, t, kind)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("classes", [3, 100])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite(put: Any, classes: int, dtype: Any, bad: float) -> None:
+def test_what_is_not_finite(device: Device, classes: int, dtype: Any, bad: float) -> None:
     for place in (0, classes - 1):
         s, t = np.random.default_rng(3).standard_normal((2, 4, classes)).astype(dtype)
         for wrong in (s, t):
             before, wrong[2, place] = wrong[2, place], bad
-            compare_distilled(put, s, t, "logits")
+            compare_distilled(device, s, t, "logits")
             wrong[2, place] = before
 
 
-def compare_distilled(put: Any, s: Array, t: Array, kind: Any) -> None:
+def compare_distilled(device: Device, s: Array, t: Array, kind: Any) -> None:
+    cuda, put = device.cuda, device.put
     want, got = kernels.distill(s, t, 0.2, 0.8, kind=kind), cuda.distill(put(s), put(t), 0.2, 0.8, kind=kind)
     scalars = [(r.loss, r.relative_entropy, r.alpha) for r in (got, want)]
     assert np.array_equal(*scalars, equal_nan=True)
     for name in ("grad", "probabilities", "label", "entropy", "kl", "ce"):
-        same(getattr(got, name), getattr(want, name))
+        same(device.get(getattr(got, name)), getattr(want, name))
     loss, alpha, grad = cuda.distill_gradient(put(s), put(t), 0.2, 0.8, kind=kind)
     assert np.array_equal((loss, alpha), (want.loss, want.alpha), equal_nan=True)
-    same(grad, want.grad)
+    same(device.get(grad), want.grad)
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("protocol", ["dlpack", "interface"])
-def test_another_stream(protocol: str) -> None:
+def test_another_stream(gpu: Any, protocol: str) -> None:
     """Inputs that a side stream is still writing are waited for; results may be used on any stream
     at once."""
     ours, theirs = torch.cuda.Stream(), torch.cuda.Stream()
@@ -182,51 +241,155 @@ def test_another_stream(protocol: str) -> None:
     with torch.cuda.stream(theirs):
         torch.cuda._sleep(200_000_000)
         a = torch.full((100_001,), 3.0, device="cuda")
-        array = a if protocol == "dlpack" else Interface(a, theirs.cuda_stream)
-        got = cuda.weighted_sum([2.0], [array], stream=ours.cuda_stream)
+        array = a if protocol == "dlpack" else OfTensor(a, theirs.cuda_stream)
+        got = gpu.weighted_sum([2.0], [array], stream=ours.cuda_stream)
     assert torch.as_tensor(got, device="cuda").eq(6).all()
 
 
-def test_the_call_after_one_without_memory() -> None:
+@pytest.mark.gpu
+def test_the_call_after_one_without_memory(gpu: Any) -> None:
     """It is made, once: neither it nor torch meets the error of the call before."""
     x, g = torch.zeros(1000, device="cuda"), torch.ones(1000, device="cuda")
-    huge = Interface(x)
+    huge = OfTensor(x)
     huge.__cuda_array_interface__ |= {"shape": (1 << 42,), "stream": None}
     for steps in (1, 2):
         with pytest.raises(CudaError, match="out of memory"):
-            cuda.weighted_sum([1.0], [huge])
-        cuda.clip_sgd(x, g, 0.5)
+            gpu.weighted_sum([1.0], [huge])
+        gpu.clip_sgd(x, g, 0.5)
         assert x.eq(-0.5 * steps).all()
     with pytest.raises(CudaError, match="out of memory"):
-        cuda.weighted_sum([1.0], [huge])
+        gpu.weighted_sum([1.0], [huge])
     assert (g + 1).eq(2).all()
 
 
-def test_more_than_two_billion_elements() -> None:
+@pytest.mark.gpu
+def test_more_than_two_billion_elements(gpu: Any) -> None:
     d = (1 << 31) + 5
     if torch.cuda.mem_get_info()[0] < 10 * d:
         pytest.skip("skipped: less than 20 GB of free GPU memory")
     a = torch.zeros(d, dtype=torch.float32, device="cuda")
     a[-1] = 3
-    assert cuda.dot(a, a) == 9
+    assert gpu.dot(a, a) == 9
     g = torch.zeros_like(a)
     g[-1] = 4
-    assert cuda.clip_sgd(a, g, 0.5) == (4, 1)
+    assert gpu.clip_sgd(a, g, 0.5) == (4, 1)
     assert (a[-1].item(), a[:-1].any().item()) == (1, False)
 
 
-def test_refused() -> None:
-    a, b, host = torch.ones(4, device="cuda"), torch.ones(8, device="cuda"), np.ones(4, np.float32)
+def test_refused(device: Device) -> None:
+    cuda, wrap = device.cuda, device.wrap
+    x, y, host = device.raw(np.ones(4, np.float32)), device.raw(np.ones(8, np.float32)), np.ones(4, np.float32)
+    a, b, wide = wrap(x), wrap(y), device.put(np.ones(4))
     for error, message, call in (
+        (ValueError, "x: must not overlap g", lambda: cuda.clip_sgd(a, wrap(x), 1)),
         (ValueError, "x: must not overlap g", lambda: cuda.clip_sgd(a, a, 1)),
         (ValueError, "out: must not overlap one of the vectors", lambda: cuda.weighted_sum([1.0], [a], out=a)),
-        (ValueError, "m: must not overlap v", lambda: cuda.clip_adam(a, b[:4], b[2:6], torch.ones_like(a), AdamRule(0.1))),
+        (
+            ValueError,
+            "m: must not overlap v",
+            lambda: cuda.clip_adam(a, wrap(y[:4]), wrap(y[2:6]), device.put(host), AdamRule(0.1)),
+        ),
         (TypeError, "g: expected length 4", lambda: cuda.clip_sgd(a, b, 1)),
-        (TypeError, r"g: expected float32 \(d,\) .* not C-contiguous on CUDA device 0", lambda: cuda.clip_sgd(a, b[::2], 1)),
-        (TypeError, r"g: expected float32 \(d,\) .*, got float64", lambda: cuda.clip_sgd(a, b[:4].double(), 1)),
+        (
+            TypeError,
+            r"g: expected float32 \(d,\) .* not C-contiguous on CUDA device 0",
+            lambda: cuda.clip_sgd(a, wrap(y[::2]), 1),
+        ),
+        (TypeError, r"g: expected float32 \(d,\) .*, got float64", lambda: cuda.clip_sgd(a, wide, 1)),
         (TypeError, r"g: expected float32 .*, got float32 \(4,\) on the CPU", lambda: cuda.clip_sgd(a, host, 1)),
-        (TypeError, "x: expected float32 or float64", lambda: kernels.clip_sgd(a, host, 1)),  # type: ignore[arg-type]
+        (TypeError, "x: expected float32 or float64", lambda: kernels.clip_sgd(a, host, 1)),
     ):
         with pytest.raises(error, match=message):
             call()
-    assert a.eq(1).all()
+    assert (device.get(a) == 1).all()
+
+
+# ---- what only the emulation can show ----
+
+
+def read_only(array: Array) -> Array:
+    array.setflags(write=False)
+    return array
+
+
+def without_words(array: Array) -> Any:
+    return emulated.Exported(array, version=(0, 8))
+
+
+def with_both(array: Array) -> Any:
+    """Knows an old DLPack, and `__cuda_array_interface__`."""
+    found = without_words(np.array(array))
+    found.__cuda_array_interface__ = emulated.Interface(array).__cuda_array_interface__
+    return found
+
+
+@pytest.mark.parametrize("protocol", [emulated.Exported, emulated.Interface, with_both])
+def test_what_is_read_only_is_read_and_not_written(protocol: Any) -> None:
+    cuda = emulated.load().kernels
+    x, g = protocol(read_only(np.ones(4, np.float32))), protocol(read_only(np.full(4, 2, np.float32)))
+    assert cuda.dot(x, g) == 8
+    for call in (
+        lambda: cuda.clip_sgd(x, g, 1),
+        lambda: cuda.clip_adam(x, g, g, g, AdamRule(0.1)),
+        lambda: cuda.weighted_sum([1.0], [g], out=x),
+    ):
+        with pytest.raises(TypeError, match=r"^(x|out): expected a writeable array, got a read-only one$"):
+            call()
+    assert (emulated.host(x) == 1).all()
+
+
+def test_who_cannot_say_read_only_is_not_written() -> None:
+    cuda = emulated.load().kernels
+    x, g = without_words(np.ones(4, np.float32)), without_words(np.ones(4, np.float32))
+    with pytest.raises(TypeError, match=r"^x: expected a writeable array, got one that does not say so: neither DLPack 1\.0 nor"):
+        cuda.clip_sgd(x, g, 1)
+    y = with_both(np.ones(4, np.float32))
+    cuda.clip_sgd(y, g, 0.5)
+    assert (y.array == 0.5).all()
+
+
+def test_an_array_is_asked_once_a_call() -> None:
+    cuda = emulated.load().kernels
+    x, m, v, g = (emulated.Exported(np.ones(4, np.float32)) for _ in range(4))
+    cuda.clip_adam(x, m, v, g, AdamRule(0.1), stream=7)
+    assert [(array.exports, array.streams) for array in (x, m, v, g)] == [(1, [7])] * 4
+    rows = [emulated.Exported(np.ones(4, np.float32)) for _ in range(3)]
+    cuda.weighted_sum([1.0] * 3, rows)
+    assert [row.exports for row in rows] == [1] * 3
+
+
+def test_what_fails_in_an_exporter_is_told() -> None:
+    class Broken(emulated.Exported):
+        def __dlpack__(self, **_: Any) -> object:
+            raise BufferError("a tensor that requires a gradient")
+
+    with pytest.raises(BufferError, match="requires a gradient"):
+        emulated.load().kernels.dot(Broken(np.ones(4, np.float32)), Broken(np.ones(4, np.float32)))
+
+
+def test_a_call_waits_for_the_stream_of_an_array() -> None:
+    cuda, extension = emulated.load()
+    extension.reset()
+    a, b = emulated.Interface(np.ones(4), 5), emulated.Interface(np.ones(4), None)
+    cuda.dot(a, b, stream=9)
+    cuda.dot(a, b, stream=5)
+    assert extension.counts()["waits"] == [(9, 5)]
+
+
+@pytest.mark.parametrize("d", [4096, 4097])
+def test_what_a_server_step_launches_and_copies(d: int) -> None:
+    """One launch; weights and pointers go to the device, and a number for every block of 4,096
+    elements comes back."""
+    cuda, extension = emulated.load()
+    state = [emulated.Exported(np.ones(d, np.float32)) for _ in range(4)]
+    deltas = [emulated.Exported(np.ones(d, np.float32)) for _ in range(3)]
+    extension.reset()
+    cuda.sum_adaptive_step(*state, [0.5, 0.25, 0.25], deltas, AdamRule(0.1))
+    counted = extension.counts()
+    blocks = 1 if d == 4096 else 2
+    assert (counted["launches"], counted["to_host"], counted["to_device"]) == (1, 8 * blocks, 3 * (4 + 8))
+
+
+def test_the_emulation_is_in_no_installation() -> None:
+    assert emulated.load().extension.architectures == "emulated"
+    assert kernels.build_info()["cuda"] != ["sm_emulated"]

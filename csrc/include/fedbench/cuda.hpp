@@ -7,9 +7,9 @@
 // blocks; a thread that sums a row is a lane of distill.hpp's packs. There is no atomic operation.
 // The one exception is which NaN a NaN is. A call works on `stream` and returns when the stream has
 // finished, so its results may be used on any stream; order with earlier work elsewhere is
-// `wait_for`. Temporary memory is taken from the stream's pool. Any number of elements, also more
-// than 2^31. Throws CudaError, which names the call or the kernel, and std::invalid_argument as the
-// CPU's functions do. Thread-safe: no state.
+// `wait_for`. Temporary memory is taken from a pool of its own a device, which keeps some. Any
+// number of elements, also more than 2^31. Throws CudaError, which names the call or the kernel,
+// and std::invalid_argument as the CPU's functions do. Thread-safe: no state but the pools.
 #pragma once
 
 #include <stdexcept>

@@ -8,6 +8,7 @@
 #include <ucontext.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -20,7 +21,14 @@
 
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
-enum cudaError_t { cudaSuccess, cudaErrorInvalidConfiguration, cudaErrorMemoryAllocation };
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorInvalidConfiguration, cudaErrorMemoryAllocation };
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+struct cudaPointerAttributes {
+    cudaMemoryType type;
+    int device;
+};
+using cudaEvent_t = cudaStream_t*;  // what it holds is the stream that was recorded
+inline constexpr unsigned cudaEventDisableTiming = 2;
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 
 struct dim3 {
@@ -33,6 +41,23 @@ struct cudaLaunchConfig_t {
     std::size_t dynamicSmemBytes = 0;
     cudaStream_t stream = nullptr;
 };
+
+enum cudaMemAllocationType { cudaMemAllocationTypeInvalid, cudaMemAllocationTypePinned };
+enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice };
+enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold };
+struct cudaMemPoolProps {
+    cudaMemAllocationType allocType;
+    struct {
+        cudaMemLocationType type;
+        int id;
+    } location;
+};
+namespace emulated {
+struct Pool {
+    std::uint64_t kept = 0;
+};
+}  // namespace emulated
+using cudaMemPool_t = emulated::Pool*;
 
 inline dim3 threadIdx{0}, blockIdx{0}, blockDim, gridDim;
 
@@ -50,7 +75,10 @@ inline ucontext_t scheduler;
 inline std::function<void()> body;  // of the running kernel
 inline bool backwards = false;
 inline cudaError_t last_error = cudaSuccess;
-inline int allocations = -1;  // after so many the memory is used up; negative: never
+inline int allocations = -1;                                      // after so many the memory is used up; negative: never
+inline int pools = 0;                                             // how many were made
+inline std::size_t launches = 0, to_host = 0, to_device = 0;      // calls, and bytes of copies
+inline std::vector<std::pair<cudaStream_t, cudaStream_t>> waits;  // which stream was made to wait for which
 
 /// What a call returns.
 inline cudaError_t leaving(cudaError_t status) {
@@ -123,6 +151,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
     if (emulated::fibers.size() < blockDim.x) emulated::fibers = std::vector<emulated::Fiber>(blockDim.x);
     emulated::body = [&] { kernel(arguments...); };
     emulated::backwards = !emulated::backwards;
+    ++emulated::launches;
     for (unsigned block = 0; block < gridDim.x; ++block) {
         blockIdx = dim3(block);
         emulated::run_block(blockDim.x);
@@ -132,19 +161,65 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 
 inline cudaError_t cudaGetLastError() { return std::exchange(emulated::last_error, cudaSuccess); }
 inline const char* cudaGetErrorString(cudaError_t status) {
+    if (status == cudaErrorInvalidValue) return "invalid argument";
     return status == cudaErrorInvalidConfiguration ? "invalid configuration argument" : "out of memory";
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) {
+inline cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     *memory = emulated::allocations == 0 ? nullptr : std::malloc(bytes);
     if (emulated::allocations > 0) --emulated::allocations;
     return emulated::leaving(*memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
-inline cudaError_t cudaFreeAsync(void* memory, cudaStream_t) {
+inline cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* props) {
+    static emulated::Pool made;
+    if (props->location.type != cudaMemLocationTypeDevice || props->location.id != 0) return emulated::leaving(cudaErrorInvalidValue);
+    ++emulated::pools;
+    *pool = &made;
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void* value) {
+    pool->kept = *static_cast<std::uint64_t*>(value);
+    return cudaSuccess;
+}
+inline cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPool_t pool, cudaStream_t) {
+    return pool->kept == 0 ? emulated::leaving(cudaErrorInvalidValue) : cudaMalloc(memory, bytes);
+}
+inline cudaError_t cudaFree(void* memory) {
     std::free(memory);
     return cudaSuccess;
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
+inline cudaError_t cudaFreeAsync(void* memory, cudaStream_t) { return cudaFree(memory); }
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+    if (kind == cudaMemcpyDeviceToHost) emulated::to_host += bytes;
+    if (kind == cudaMemcpyHostToDevice) emulated::to_device += bytes;
     std::memcpy(to, from, bytes);
     return cudaSuccess;
 }
+
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+    *event = new cudaStream_t{};
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    *event = stream;
+    return cudaSuccess;
+}
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    emulated::waits.emplace_back(stream, *event);
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
+    return cudaSuccess;
+}
+
+/// All memory is that of device 0.
+inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void*) {
+    *attributes = {cudaMemoryTypeDevice, 0};
+    return cudaSuccess;
+}
+inline cudaError_t cudaGetDevice(int* device) {
+    *device = 0;
+    return cudaSuccess;
+}
+inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fedbench import extras
 from fedbench.engine.trainers.base import ScoringBackend, Workload
+from fedbench.engine.trainers.counted import comparison
 from fedbench.errors import UsageError, closest
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.data_parts import TaskPart
@@ -132,6 +133,14 @@ def _against_native(task: Outline, algorithm: Algorithm, torch_only: Sequence[st
     except UsageError as error:
         return f"model {task.model.name}: {error}"
     return ""
+
+
+def cost_on(choice: Choice, task: Outline, algorithm: Algorithm, local: LocalPart, clients: int) -> str:
+    """Returns in words what a job's step takes on the choice's device, and where the native trainer
+    is faster; '' for the CPU."""
+    if choice.device == CPU or not isinstance(task.model, Model):
+        return ""
+    return comparison(task.model, local.batch_size, clients, native=not _against_native(task, algorithm, local))
 
 
 def make_trainer(choice: Choice, workload: Workload, *, workers: int, isa: str = "") -> ScoringBackend:

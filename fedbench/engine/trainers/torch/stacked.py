@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 
 from fedbench.engine.trainers.base import Assignment, Stage, Workload
+from fedbench.engine.trainers.counted import LANES
 from fedbench.engine.trainers.torch.base import TorchTask
 from fedbench.engine.trainers.torch.data import host, load
 from fedbench.engine.trainers.torch.device import deterministic
@@ -26,7 +27,6 @@ from fedbench.tasks.layers import BatchNorm2d, Dropout, in_order
 from fedbench.tasks.torch_model import dropout_mask, mask_shape
 from fedbench.types import Array, Job, LocalRule, Work
 
-LANES = 16
 VECTORS = ("start", "correction", "anchor")
 
 

@@ -17,7 +17,7 @@ from fedbench.documents.paper import Verdict as Word
 from fedbench.engine.compare import verdict
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import as_recorded
-from fedbench.errors import FedbenchError, UsageError
+from fedbench.errors import FedbenchError, UsageError, nearest
 from fedbench.papers import cells as papers
 from fedbench.papers import experiment, orders_of_convergence, runs
 from fedbench.papers.cells import Cell
@@ -29,6 +29,8 @@ from fedbench.results import archive
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 
+PAPER = "paper"
+"""What `--on` calls the paper's own data."""
 AddressArgument = Annotated[
     str | None,
     typer.Argument(metavar="PAPER[:TABLE]", help="Paper or table, such as 001:T1 or wu2021:T1. Default: everything."),
@@ -39,6 +41,9 @@ def command(
     address: AddressArgument = None,
     numbers: Annotated[str | None, typer.Option("--cells", help="Cells of the table, such as 1,3-5.")] = None,
     varied: Annotated[bool, typer.Option("--vary", help="Also run the variations that explain a difference.")] = False,
+    stand_in: Annotated[
+        str | None, typer.Option("--on", help="Run on this stand-in, or `paper` for the paper's own data. Default: both.")
+    ] = None,
     planned: Annotated[bool, typer.Option("--plan", help="Train nothing. List verdicts, costs and reasons.")] = False,
     store: Annotated[Path, typer.Option("--store", "-r", help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path(
         "runs/papers"
@@ -60,6 +65,7 @@ def command(
     every cell of the tables with its verdict by the committed records, its cost and its reason.
     """
     chosen, where = papers.chosen(address, numbers), Store(store)
+    ways = _on(chosen, stand_in)
     if write:
         return _write(archives, address)
     if pack:
@@ -68,15 +74,15 @@ def command(
     if planned:
         _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
         if varied:
-            _tell_variations(chosen, committed, as_json=as_json)
-        return _tell_costs(runs.used(chosen, committed, varied=True))
+            _tell_variations(ways, committed, as_json=as_json)
+        return _tell_costs(runs.used(ways, committed, varied=True))
     where.prepare()
-    failed = _compute(_possible(chosen), where, committed, processes, varied=varied)
+    failed = _compute(_possible(ways), where, committed, processes, varied=varied)
     found = runs.in_store(where)
     _tell(all_verdicts(chosen, found, claims), as_json=as_json)
     if varied:
-        _tell_variations(chosen, found, as_json=as_json)
-    others = _compared(chosen, found, committed, varied=varied)
+        _tell_variations(ways, found, as_json=as_json)
+    others = _compared(ways, found, committed, varied=varied)
     if failed:
         raise FedbenchError(
             f"{len(failed)} runs failed; the same command tries them again. The first: {next(iter(failed.values()))}"
@@ -86,16 +92,26 @@ def command(
     return None
 
 
+def _on(chosen: Sequence[Cell], stand_in: str | None) -> list[Cell]:
+    """Returns the cells on the stand-in that `--on` names; by default on the paper's own data and
+    on all. UsageError for a name that none of them has."""
+    ways = experiment.ways(chosen)
+    names = dict.fromkeys(way.stand_in or PAPER for way in ways)
+    if stand_in is not None and stand_in not in names:
+        raise UsageError(f"--on {stand_in}: unknown{nearest(stand_in, names)}; known for these cells: {', '.join(names)}")
+    return [way for way in ways if stand_in in (None, way.stand_in or PAPER)]
+
+
 def _possible(chosen: Sequence[Cell]) -> list[Cell]:
     """Returns the cells that have runs and whose data are on this machine, and shows what is left
     out. UsageError if the data of all cells are missing."""
     wanted = [cell for cell in chosen if runs.is_run(cell)]
-    lacking = {cell.name: why for cell in wanted if (why := runs.lacks(cell))}
+    lacking = {cell: why for cell in wanted if (why := runs.lacks(cell))}
     if wanted and len(lacking) == len(wanted):
         raise UsageError(f"none of the cells ({len(wanted)}) can be run here: {next(iter(lacking.values()))}")
     for why in dict.fromkeys(lacking.values()):
         show(f"left out ({sum(other == why for other in lacking.values())} of {len(wanted)} cells): {why}")
-    return [cell for cell in wanted if cell.name not in lacking]
+    return [cell for cell in wanted if cell not in lacking]
 
 
 def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: int, *, varied: bool) -> dict[str, str]:
@@ -153,7 +169,8 @@ def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
     for of in papers.tables(chosen):
         whole = papers.chosen(of)
         sources = (runs.in_archives(archives, whole), runs.in_store(where))
-        records = {record.run_id: record for find in sources for record in runs.used(whole, find, varied=True)}
+        ways = experiment.ways(whole)
+        records = {record.run_id: record for find in sources for record in runs.used(ways, find, varied=True)}
         if records:
             packed += archive.write(runs.archive_of(archives, whole[0]), records.values())
             show(f"{of}: {len(records)} records -> {runs.archive_of(archives, whole[0])}")

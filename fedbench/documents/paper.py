@@ -28,6 +28,13 @@ Kind = Literal["runs", "configuration", "theory"]
 KINDS: Mapping[Kind, str] = {"runs": "Measured results", "configuration": "Constants", "theory": "Rates of convergence"}
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 ORDERS: tuple[Kept, ...] = get_args(Kept)
+
+
+def said(order: Kept, substitute: str) -> str:
+    """Returns an order in words, which say it if the order is read off something that stands in."""
+    return f"substitute: order {order}" if substitute else order
+
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,60}$")]
 """A part of an address on the page."""
 Ordinal = Annotated[Count, Field(ge=1)]

@@ -83,9 +83,9 @@ def _counts(words: Iterable[Verdict]) -> dict[Verdict, int]:
 
 
 def _table(cells: Sequence[Cell], verdicts: Sequence[Judged], ordered: Sequence[Ordered], find: Find) -> Table:
-    table, address = experiment.table(cells[0]), cells[0].of
+    table, address, names = experiment.table(cells[0]), cells[0].of, {cell.name for cell in cells}
     mine = [one for one in verdicts if one.cell in cells]
-    keys, made = differing(cells), used(cells, find, varied=True)
+    keys, made = differing(cells), used(experiment.ways(cells), find, varied=True)
     return Table(
         name=cells[0].table,
         address=address,
@@ -97,7 +97,7 @@ def _table(cells: Sequence[Cell], verdicts: Sequence[Judged], ordered: Sequence[
         spent=spent(made),
         columns=tuple(keys),
         cells=tuple(_cell(one, keys) for one in mine),
-        orders=tuple(_order(one, keys) for one in ordered if one.first in cells),
+        orders=tuple(_order(one, keys) for one in ordered if one.first.name in names),
         variations=tuple(_variation(one, cells, find) for one in table.variations),
         explained=tuple(table.explained),
     )
@@ -163,8 +163,9 @@ def _variation(one: experiment.Variation, cells: Sequence[Cell], find: Find) -> 
     """Returns a variation with the readings of every cell that it is about."""
     rows = []
     for cell in cells:
-        if cell.matches(one.where):
-            seeds = tuple(read.reading.text for read in read_varied(cell, one, find) if read.reading is not None)
+        way = next((way for way in experiment.ways([cell]) if one in experiment.variations(way)), None)
+        if way is not None:
+            seeds = tuple(read.reading.text for read in read_varied(way, one, find) if read.reading is not None)
             rows.append(Varied(number=cell.number, printed=cell.text, seeds=seeds))
     settings = tuple(f"{key} = {json.dumps(value)}" for key, value in {**one.set, **one.options}.items())
     return Variation(name=one.name, about=one.about, set=settings, cells=tuple(rows))

@@ -6,9 +6,10 @@ The files `experiments/<key>.yaml` say so, one file for each paper.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -33,6 +34,7 @@ one second, and full gradients beside it take longer."""
 
 FOLDER = Path(__file__).with_name("experiments")
 Text = Annotated[str, Field(max_length=10_000)]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")]
 Read = Literal["seconds_to_target", "rounds_to_target", "last_ten_accuracy", "utilisation"]
 
 
@@ -51,10 +53,7 @@ class How(Part):
     The values of `set`, those of the entries of `varied` that match, the scenario and the selectors
     of `algorithms` may hold {name}, which stands for that part of the cell's setting.
 
-    Attributes:
-        substitute: what stands in for something that the paper used. Then only orders are read off,
-            and `instead_of` is the paper's own scenario.
-        incomparable: why the numbers are not compared; empty if they are.
+    `incomparable` says why the numbers are not compared; it is empty if they are.
     """
 
     where: dict[str, Any] = Field(default={})
@@ -63,26 +62,58 @@ class How(Part):
     varied: tuple[Varied, ...] = ()
     algorithms: dict[str, str]
     read: Read
-    substitute: Text = ""
-    instead_of: str = ""
     incomparable: Text = ""
 
 
 class Seeds(Part):
     """How many seeds the cells that match `where` are run with. `why` is the reason if there are
-    none."""
+    none.
+
+    `then` is the number of seeds that are run next. They were declared after the verdict on the
+    first ones. The verdict takes all of them as soon as all have a record, and until then the first
+    ones, so that no seed is chosen.
+    """
 
     where: dict[str, Any] = Field(default={})
     seeds: Annotated[Integer, Field(ge=0, le=100)]
+    then: Annotated[Integer, Field(ge=0, le=100)] = 0
     why: Text = ""
+
+    @property
+    def last(self) -> int:
+        """The number of seeds that are run in the end."""
+        return max(self.seeds, self.then)
+
+
+class StandIn(Part):
+    """Data or a network that stand in for those of the cells that match `where`. Only orders are
+    read off their runs.
+
+    Attributes:
+        name: the name of the stand-in, which a table has once.
+        about: what stands in for what.
+        scenarios: by the scenarios of the cells, those on which they are run in their place.
+        set: keys that are set otherwise.
+        of_ceiling: the targets are the same share of what central training reaches on the stand-in
+            as they are of what it reaches on the paper's own data.
+    """
+
+    name: Name
+    about: Text
+    where: dict[str, Any] = Field(default={})
+    scenarios: dict[str, str]
+    set: dict[str, Any] = Field(default={})
+    of_ceiling: bool = False
+    seeds: Annotated[tuple[Seeds, ...], Field(min_length=1)]
 
 
 class Variation(Part):
     """One thing that is set otherwise for the cells that match `where`, to find out what moves
     their numbers: keys of the scenario, or options of the algorithm. Its results may explain a
-    verdict but never change one."""
+    verdict but never change one. `stand_in` is that on which the cells are run."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")]
+    name: Name
+    stand_in: str = ""
     about: Text
     where: dict[str, Any] = Field(default={})
     set: dict[str, Any] = Field(default={})
@@ -99,6 +130,7 @@ class Table(Part):
         orders: the key of the setting in which two cells must differ to have their order compared;
             empty if no orders are compared.
         apart_from: keys in which such cells may differ as well.
+        stand_ins: what stands in for data that not everybody has, or for a network that costs much.
         cannot: why its cells cannot be made again.
         explained: what the variations say about numbers that differ, sentence by sentence.
     """
@@ -109,6 +141,7 @@ class Table(Part):
     apart_from: tuple[str, ...] = ()
     how: tuple[How, ...] = ()
     seeds: tuple[Seeds, ...] = ()
+    stand_ins: tuple[StandIn, ...] = ()
     cannot: Text = ""
     variations: tuple[Variation, ...] = ()
     explained: tuple[Text, ...] = ()
@@ -153,10 +186,29 @@ def how(cell: Cell) -> How | None:
     return next(fits, None)
 
 
+@functools.cache
+def stand_ins(cell: Cell) -> tuple[Cell, ...]:
+    """Returns a cell once for everything that stands in for its data or network, in the order of
+    the file. What is not run has none."""
+    names = [one.name for one in table(cell).stand_ins if cell.matches(one.where)] if how(cell) is not None else []
+    return tuple(dataclasses.replace(cell, stand_in=name) for name in names)
+
+
+def ways(cells: Iterable[Cell]) -> list[Cell]:
+    """Returns every cell, and behind it what stands in for it."""
+    return [way for cell in cells for way in (cell, *stand_ins(cell))]
+
+
+def standing_in(cell: Cell) -> StandIn:
+    """Returns the stand-in on which a cell is run."""
+    return next(one for one in table(cell).stand_ins if one.name == cell.stand_in)
+
+
 def seeds(cell: Cell) -> Seeds:
     """Returns how many seeds a cell is run with: the first entry that matches it. Raises UsageError
     if none does."""
-    found = next((one for one in table(cell).seeds if cell.matches(one.where)), None)
+    entries = standing_in(cell).seeds if cell.stand_in else table(cell).seeds
+    found = next((one for one in entries if cell.matches(one.where)), None)
     if found is None:
         raise UsageError(f"experiments of {cell.of}: no entry of seeds matches cell {cell.number}")
     return found
@@ -172,9 +224,12 @@ def scenario(cell: Cell, changes: Mapping[str, Any] | None = None) -> Scenario:
 def _scenario(cell: Cell, changes: str) -> Scenario:
     found = required_how(cell)
     varied = {key: value for one in found.varied if cell.matches(one.where) for key, value in one.set.items()}
-    given = {key: _filled(value, cell) for key, value in (found.set | varied).items()} | json.loads(changes)
+    name, instead = found.scenario, dict[str, Any]()
+    if cell.stand_in:
+        name, instead = standing_in(cell).scenarios[name], standing_in(cell).set
+    given = {key: _filled(value, cell) for key, value in (found.set | varied | instead).items()} | json.loads(changes)
     overrides = [f"{key}={json.dumps(value)}" for key, value in given.items()]
-    resolved = scenarios.load(found.scenario.format_map(cell.setting), overrides)
+    resolved = scenarios.load(name.format_map(cell.setting), overrides)
     limit = _limit(cell, found.read, resolved.budget.seconds)
     return scenarios.load(resolved, [] if limit is None else [f"budget.seconds={limit!r}"])
 
@@ -198,7 +253,7 @@ def _limit(cell: Cell, read: Read, seconds: float) -> float | None:
 
 def variations(cell: Cell) -> list[Variation]:
     """Returns the variations of a cell."""
-    return [one for one in table(cell).variations if cell.matches(one.where)]
+    return [one for one in table(cell).variations if cell.stand_in == one.stand_in and cell.matches(one.where)]
 
 
 def spec(cell: Cell, seed: int, variation: Variation | None = None) -> RunSpec:

@@ -36,7 +36,7 @@ from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
 
 FILE = Path(__file__).with_name("rates.yaml")
-TRAINING_EXAMPLES = {"cifar10": 50_000, "cifar100": 50_000, "fashion_mnist": 60_000}
+TRAINING_EXAMPLES = {"cifar10": 50_000, "cifar10_jpeg": 50_000, "cifar100": 50_000, "fashion_mnist": 60_000}
 MEASURED = (
     ("softmax", 25),
     ("cnn_21840", 25),
@@ -71,8 +71,7 @@ class Price:
 
 @functools.cache
 def price(cell: Cell) -> Price:
-    """Returns what one seed of a cell costs in the paper's own scenario, even where another
-    scenario stands in for it.
+    """Returns what one seed of a cell costs.
 
     A search for a utilisation has the price of its first run. What the server computes, such as
     distillation, is left out. Raises UsageError if nothing says how the cell is made.
@@ -104,10 +103,8 @@ def _hours_of_two_cores(core_seconds: float) -> float:
 
 
 def _priced(cell: Cell) -> Scenario:
-    """Returns the paper's own scenario of a cell, with a budget that ends at the printed number."""
+    """Returns the scenario of a cell, with a budget that ends at the printed number."""
     how, resolved = experiment.required_how(cell), experiment.scenario(cell)
-    if how.instead_of:
-        return scenarios.load(how.instead_of.format_map(cell.setting))
     if how.read == "utilisation":
         return next(experiment.levels(cell))[1]
     if how.read in ("seconds_to_target", "rounds_to_target"):

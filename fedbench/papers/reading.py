@@ -50,15 +50,23 @@ def step(cell: Cell) -> float:
 
 
 def read(cell: Cell, find: Find) -> Iterator[Read]:
-    """Yields what every seed of a cell says, in order; nothing for a cell that is not run."""
+    """Yields what every seed of a cell says, in order; nothing for a cell that is not run. Seeds
+    that are run later come last."""
     how = experiment.how(cell)
     if how is None:
         return
-    for seed in range(experiment.seeds(cell).seeds):
+    for seed in range(experiment.seeds(cell).last):
         if how.read == "utilisation":
             yield _utilisation(cell, seed, find)
         else:
             yield _one_run(cell, how.read, experiment.spec(cell, seed), find)
+
+
+def decisive(cell: Cell, find: Find) -> list[Read]:
+    """Returns what the seeds say on which a verdict rests: all of them if all have a number, and
+    otherwise those that are not run later."""
+    found = list(read(cell, find))
+    return found if all(one.reading is not None for one in found) else found[: experiment.seeds(cell).seeds]
 
 
 def read_varied(cell: Cell, variation: experiment.Variation, find: Find) -> Iterator[Read]:

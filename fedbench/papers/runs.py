@@ -27,7 +27,7 @@ def is_trained(cell: Cell) -> bool:
 
 def is_run(cell: Cell) -> bool:
     """Returns whether a cell is run, so that its number or an order of it can be read off."""
-    return is_trained(cell) and experiment.seeds(cell).seeds > 0
+    return is_trained(cell) and experiment.seeds(cell).last > 0
 
 
 def lacks(cell: Cell) -> str:

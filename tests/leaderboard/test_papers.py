@@ -132,7 +132,7 @@ def test_orders_of_one_place_stand_together_and_say_what_stands_in(site: Site) -
     orders = page.partition('aria-label="Orders of T1"')[2].partition("</table>")[0]
     assert [words(one) for one in orders.split("<tr>")[2:]] == [
         "0.1 FedAvg < FedBuff ✓ kept 3 what the paper used",
-        "0.1 c < d ✗ broken 3 Digits stand in.",
+        "0.1 c < d substitute: order ✗ broken 3 Digits stand in.",
         "b > c ~ undecided 3 what the paper used",
         "b > d (✓) kept once 3 what the paper used",
         "c > d (✗) broken once 3 what the paper used",

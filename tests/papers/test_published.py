@@ -156,7 +156,7 @@ def test_the_archives_hold_what_is_used_and_nothing_else() -> None:
     """Made without local changes, after the rules; every record is behind a cell, an order or a
     variation."""
     find = in_archives(FOLDER, cells())
-    wanted = {record.run_id for record in used(cells(), find, varied=True)}
+    wanted = {record.run_id for record in used(experiment.ways(cells()), find, varied=True)}
     for place in sorted(FOLDER.iterdir()):
         if not archive.is_archive(place):
             continue

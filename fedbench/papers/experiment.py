@@ -18,13 +18,14 @@ from pydantic import Field
 from fedbench import plain_files, registry
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
+from fedbench.papers import ceilings
 from fedbench.papers.cells import PAPERS, Cell
 from fedbench.papers.rules import FEWEST_ROUNDS, LIMIT
 from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.base import Integer, Part
 from fedbench.scenarios.local_parts import ExtremeSteps
 from fedbench.scenarios.problems import validated
-from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.schema import ACCURACY, Scenario
 
 MEASURED_ROUNDS = 100
 """The rounds after which the accuracy of a cell of utilisation is read."""
@@ -92,8 +93,10 @@ class StandIn(Part):
     Attributes:
         name: the name of the stand-in, which a table has once.
         about: what stands in for what.
-        scenarios: by the scenarios of the cells, those on which they are run in their place.
+        scenarios: by the scenarios of the cells, those on which they are run in their place. What
+            is not there has its own, which is then named after the stand-in too.
         set: keys that are set otherwise.
+        options: options of the algorithms that are otherwise.
         of_ceiling: the targets are the same share of what central training reaches on the stand-in
             as they are of what it reaches on the paper's own data.
     """
@@ -101,8 +104,9 @@ class StandIn(Part):
     name: Name
     about: Text
     where: dict[str, Any] = Field(default={})
-    scenarios: dict[str, str]
+    scenarios: dict[str, str] = Field(default={})
     set: dict[str, Any] = Field(default={})
+    options: dict[str, Any] = Field(default={})
     of_ceiling: bool = False
     seeds: Annotated[tuple[Seeds, ...], Field(min_length=1)]
 
@@ -211,6 +215,9 @@ def seeds(cell: Cell) -> Seeds:
     found = next((one for one in entries if cell.matches(one.where)), None)
     if found is None:
         raise UsageError(f"experiments of {cell.of}: no entry of seeds matches cell {cell.number}")
+    if cell.stand_in and found.last and standing_in(cell).of_ceiling and ceilings.reached(cell.stand_in) is None:
+        why = f"Its target is a share of the ceiling of {cell.stand_in}, which is not measured yet: `{ceilings.COMMAND}`."
+        return Seeds(seeds=0, why=why)
     return found
 
 
@@ -224,14 +231,31 @@ def scenario(cell: Cell, changes: Mapping[str, Any] | None = None) -> Scenario:
 def _scenario(cell: Cell, changes: str) -> Scenario:
     found = required_how(cell)
     varied = {key: value for one in found.varied if cell.matches(one.where) for key, value in one.set.items()}
-    name, instead = found.scenario, dict[str, Any]()
+    given = {key: _filled(value, cell) for key, value in (found.set | varied).items()}
+    name = found.scenario
     if cell.stand_in:
-        name, instead = standing_in(cell).scenarios[name], standing_in(cell).set
-    given = {key: _filled(value, cell) for key, value in (found.set | varied | instead).items()} | json.loads(changes)
-    overrides = [f"{key}={json.dumps(value)}" for key, value in given.items()]
-    resolved = scenarios.load(name.format_map(cell.setting), overrides)
+        name = standing_in(cell).scenarios.get(name, name)
+        given |= _instead(cell, _loaded(name, cell, given))
+    resolved = _loaded(name, cell, given | json.loads(changes))
     limit = _limit(cell, found.read, resolved.budget.seconds)
     return scenarios.load(resolved, [] if limit is None else [f"budget.seconds={limit!r}"])
+
+
+def _loaded(name: str, cell: Cell, given: Mapping[str, Any]) -> Scenario:
+    return scenarios.load(name.format_map(cell.setting), [f"{key}={json.dumps(value)}" for key, value in given.items()])
+
+
+def _instead(cell: Cell, own: Scenario) -> dict[str, Any]:
+    """Returns the keys that are set otherwise on a stand-in, given the scenario without them. As
+    long as the ceiling is not measured, of which the target is made, it is the printed one, and
+    nothing is run."""
+    found = standing_in(cell)
+    given = {} if found.scenarios else {"name": f"{own.name}-on-{found.name}"}
+    given |= {key: _filled(value, cell) for key, value in found.set.items()}
+    if found.of_ceiling and (ceiling := ceilings.reached(found.name)) is not None:
+        values = [ceilings.target(one.value, own.task.model, ceiling.accuracy) for one in own.targets]
+        given["targets"] = [{"metric": ACCURACY, "value": value} for value in values]
+    return given
 
 
 def guesses(cell: Cell) -> list[str]:
@@ -259,10 +283,10 @@ def variations(cell: Cell) -> list[Variation]:
 def spec(cell: Cell, seed: int, variation: Variation | None = None) -> RunSpec:
     """Returns the run of a seed of a cell, or of a variation of it."""
     algorithm = registry.algorithm(selector(cell))
-    if variation is None:
-        return RunSpec(scenario(cell), algorithm, seed)
-    varied = type(algorithm).make(algorithm.options() | variation.options)
-    return RunSpec(scenario(cell, variation.set), varied, seed)
+    options = dict(standing_in(cell).options) if cell.stand_in else {}
+    options |= {} if variation is None else variation.options
+    varied = type(algorithm).make(algorithm.options() | options) if options else algorithm
+    return RunSpec(scenario(cell, None if variation is None else variation.set), varied, seed)
 
 
 def levels(cell: Cell) -> Iterator[tuple[int, Scenario, Scenario]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fedbench import registry
 from fedbench.analysis.curves import last_k_mean
-from fedbench.analysis.hits import first_hit
+from fedbench.analysis.hits import first_hit, held
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import RecordError, UsageError
 from fedbench.papers import experiment
@@ -101,9 +101,12 @@ def _accuracy(cell: Cell, record: Record, share: float | None) -> Reading:
 
 
 def _hit(record: Record, scenario: Scenario, axis: str) -> Reading:
-    """Returns the place on an axis of the first evaluation that reached the highest target. For a
-    miss it is the place where the run ended, and for a run that diverged the end of its budget."""
-    hit = first_hit(record, "test_accuracy", max(target.value for target in scenario.targets), axis)
+    """Returns the place on an axis of the first evaluation that reached the highest target, or that
+    held it if the run went on for that (`budget.hold: window`). For a miss it is the place where
+    the run ended, and for a run that diverged the end of its budget."""
+    goal = max(scenario.targets, key=lambda one: one.value)
+    is_held = scenario.budget.hold == "window"
+    hit = held(record, goal, axis) if is_held else first_hit(record, "test_accuracy", goal.value, axis)
     missed = hit.reached is None
     return Reading(hit.restricted, missed, diverged=missed and record.state == "diverged")
 

@@ -17,6 +17,7 @@ from fedbench.foreign import described
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.scenarios.local_parts import LocalPart
+from fedbench.shards import Shards
 from fedbench.tasks.task import Task
 from fedbench.types import Array, Job, LocalRule, Vector, Want, Work
 
@@ -67,8 +68,8 @@ class Workload:
         batch_size: examples of a local step.
         seed: keys the order of examples, dropout masks, and how images are changed.
         public: features (P, ..) of the server's unlabelled examples, if there are any.
-        local: the scenario's local work: clipping, label smoothing and the rates of steps; None is
-            plain.
+        local: the scenario's local work: the order of examples, clipping, label smoothing and the
+            rates of steps; None is plain.
     """
 
     task: Task
@@ -77,6 +78,20 @@ class Workload:
     seed: int
     public: Array | None = None
     local: LocalPart | None = None
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether every pass over a client's examples has an order of its own."""
+        return self.local is None or self.local.order == "shuffled"
+
+    @property
+    def ordered(self) -> Shards:
+        """The clients' rows, in the order in which they are used if they are not shuffled."""
+        shards = Shards.of(self.shards)
+        if self.local is None or self.local.order != "by_class":
+            return shards
+        labels = self.task.dataset.train.y
+        return Shards.of([rows[np.argsort(labels[rows], kind="stable")] for rows in shards])
 
     @property
     def public_shape(self) -> tuple[int, int]:

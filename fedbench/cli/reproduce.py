@@ -21,6 +21,7 @@ from fedbench.errors import FedbenchError, UsageError, nearest
 from fedbench.papers import cells as papers
 from fedbench.papers import experiment, orders_of_convergence, runs
 from fedbench.papers.cells import Cell
+from fedbench.papers.declared import declared, left_out, spans
 from fedbench.papers.document import counts_by_kind, differing, ours
 from fedbench.papers.price import price, spent
 from fedbench.papers.reading import Find, read_varied
@@ -29,8 +30,6 @@ from fedbench.results import archive
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 
-PAPER = "paper"
-"""What `--on` calls the paper's own data."""
 AddressArgument = Annotated[
     str | None,
     typer.Argument(metavar="PAPER[:TABLE]", help="Paper or table, such as 001:T1 or wu2021:T1. Default: everything."),
@@ -44,6 +43,12 @@ def command(
     stand_in: Annotated[
         str | None, typer.Option("--on", help="Run on this stand-in, or `paper` for the paper's own data. Default: both.")
     ] = None,
+    variation: Annotated[
+        str | None, typer.Option("--variation", help="Run this variation alone, as `--price` and the pages name it.")
+    ] = None,
+    priced: Annotated[
+        bool, typer.Option("--price", help="Train nothing. List what is declared and has no record, with prices and commands.")
+    ] = False,
     planned: Annotated[bool, typer.Option("--plan", help="Train nothing. List verdicts, costs and reasons.")] = False,
     store: Annotated[Path, typer.Option("--store", "-r", help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path(
         "runs/papers"
@@ -71,18 +76,22 @@ def command(
     if pack:
         return _pack(chosen, where, archives)
     committed, claims = runs.in_archives(archives, chosen), orders_of_convergence.load(archives)
+    if priced:
+        return _tell_prices(chosen, committed, as_json=as_json)
     if planned:
         _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
         if varied:
             _tell_variations(ways, committed, as_json=as_json)
         return _tell_costs(runs.used(ways, committed, varied=True))
     where.prepare()
-    failed = _compute(_possible(ways), where, committed, processes, varied=varied)
+    if variation is not None:
+        ways = _varying(ways, variation)
+    failed = _compute(_possible(ways, variation), where, committed, processes, varied=varied, only=variation)
     found = runs.in_store(where)
     _tell(all_verdicts(chosen, found, claims), as_json=as_json)
-    if varied:
+    if varied or variation is not None:
         _tell_variations(ways, found, as_json=as_json)
-    others = _compared(ways, found, committed, varied=varied)
+    others = _compared(ways, found, committed, varied=varied or variation is not None)
     if failed:
         raise FedbenchError(
             f"{len(failed)} runs failed; the same command tries them again. The first: {next(iter(failed.values()))}"
@@ -96,16 +105,26 @@ def _on(chosen: Sequence[Cell], stand_in: str | None) -> list[Cell]:
     """Returns the cells on the stand-in that `--on` names; by default on the paper's own data and
     on all. UsageError for a name that none of them has."""
     ways = experiment.ways(chosen)
-    names = dict.fromkeys(way.stand_in or PAPER for way in ways)
+    names = dict.fromkeys(way.stand_in or experiment.PAPER for way in ways)
     if stand_in is not None and stand_in not in names:
         raise UsageError(f"--on {stand_in}: unknown{nearest(stand_in, names)}; known for these cells: {', '.join(names)}")
-    return [way for way in ways if stand_in in (None, way.stand_in or PAPER)]
+    return [way for way in ways if stand_in in (None, way.stand_in or experiment.PAPER)]
 
 
-def _possible(chosen: Sequence[Cell]) -> list[Cell]:
+def _varying(ways: Sequence[Cell], name: str) -> list[Cell]:
+    """Returns the cells that have a variation. UsageError if none has."""
+    names = dict.fromkeys(one.name for way in ways for one in experiment.variations(way))
+    if name not in names:
+        raise UsageError(
+            f"--variation {name}: unknown{nearest(name, names)}; known for these cells: {', '.join(names) or 'none'}"
+        )
+    return [way for way in ways if any(one.name == name for one in experiment.variations(way))]
+
+
+def _possible(chosen: Sequence[Cell], variation: str | None = None) -> list[Cell]:
     """Returns the cells that have runs and whose data are on this machine, and shows what is left
     out. UsageError if the data of all cells are missing."""
-    wanted = [cell for cell in chosen if runs.is_run(cell)]
+    wanted = [cell for cell in chosen if variation is not None or runs.is_run(cell)]
     lacking = {cell: why for cell in wanted if (why := runs.lacks(cell))}
     if wanted and len(lacking) == len(wanted):
         raise UsageError(f"none of the cells ({len(wanted)}) can be run here: {next(iter(lacking.values()))}")
@@ -114,7 +133,9 @@ def _possible(chosen: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in wanted if cell not in lacking]
 
 
-def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: int, *, varied: bool) -> dict[str, str]:
+def _compute(
+    chosen: Sequence[Cell], where: Store, committed: Find, processes: int, *, varied: bool, only: str | None
+) -> dict[str, str]:
     """Computes the runs that are absent, and returns the errors of those that failed.
 
     The instruction set is that of the committed records, where this machine has it.
@@ -123,10 +144,10 @@ def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: i
     isa = as_recorded(known[0], RunOptions()).isa if known else ""
     options = RunOptions(resume=True, isa=isa)
     hours = sum(price(cell).hours_of_two_cores * runs.absent(cell, where) for cell in chosen)
-    if hours:
+    if hours and only is None:
         show(f"about {hours:.2g} hours of two cores up to the printed numbers, as measured on the reference machine")
     with interruptible("finished runs are stored, the same command goes on"):
-        return runs.compute(chosen, where, varied=varied, processes=processes, options=options, progress=True)
+        return runs.compute(chosen, where, varied=varied, only=only, processes=processes, options=options, progress=True)
 
 
 def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: bool) -> int:
@@ -210,6 +231,20 @@ def _tell_variations(chosen: Sequence[Cell], find: Find, *, as_json: bool) -> No
     elif found:
         rows = [(one.name, cell.name, cell.text, ", ".join(texts) or "not run", one.about) for cell, one, texts in found]
         print_table("variations, from which no verdict comes", ("variation", "cell", "printed", "by seed", "about"), rows)
+
+
+def _tell_prices(chosen: Sequence[Cell], find: Find, *, as_json: bool) -> None:
+    """Prints what is declared and has no record, and what is left out by its price."""
+    wanted, left = list(declared(chosen, find)), list(left_out(chosen))
+    if as_json:
+        return print_json(*(one.as_dict() for one in (*wanted, *left)))
+    columns = ("runs of", "cells", "runs", "core hours", "what they would show", "command")
+    rows = [(one.name, spans(one.cells), f"{one.runs}", f"{one.core_hours:.2g}", one.shows, one.command) for one in wanted]
+    print_table("declared, without a record", columns, rows)
+    say(f"{sum(one.runs for one in wanted)} runs, about {sum(one.core_hours for one in wanted):.3g} hours of one core in all")
+    others = [(one.name, spans(one.cells), f"{one.runs}", f"{one.core_hours:.2g}", one.shows) for one in left]
+    print_table("left out, one seed of each", ("runs of", "cells", "runs", "core hours", "why"), others)
+    return None
 
 
 def _counted(name: str, words: Mapping[Word, int] | Mapping[Kept, int]) -> str:

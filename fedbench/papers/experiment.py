@@ -33,6 +33,8 @@ ROUND_SECONDS = 20
 """An upper bound of the virtual seconds of a round in a cell of utilisation. The round itself takes
 one second, and full gradients beside it take longer."""
 
+PAPER = "paper"
+"""What the command line calls the paper's own data, beside the names of stand-ins."""
 FOLDER = Path(__file__).with_name("experiments")
 Text = Annotated[str, Field(max_length=10_000)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")]
@@ -114,11 +116,13 @@ class StandIn(Part):
 class Variation(Part):
     """One thing that is set otherwise for the cells that match `where`, to find out what moves
     their numbers: keys of the scenario, or options of the algorithm. Its results may explain a
-    verdict but never change one. `stand_in` is that on which the cells are run."""
+    verdict but never change one. `shows` is what it would show, and what would decide; it was
+    declared before the runs. `stand_in` is that on which the cells are run."""
 
     name: Name
     stand_in: str = ""
     about: Text
+    shows: Text = ""
     where: dict[str, Any] = Field(default={})
     set: dict[str, Any] = Field(default={})
     options: dict[str, Any] = Field(default={})
@@ -208,13 +212,20 @@ def standing_in(cell: Cell) -> StandIn:
     return next(one for one in table(cell).stand_ins if one.name == cell.stand_in)
 
 
-def seeds(cell: Cell) -> Seeds:
-    """Returns how many seeds a cell is run with: the first entry that matches it. Raises UsageError
-    if none does."""
+def declared_seeds(cell: Cell) -> Seeds:
+    """Returns how many seeds of a cell are declared: the first entry that matches it. Raises
+    UsageError if none does."""
     entries = standing_in(cell).seeds if cell.stand_in else table(cell).seeds
     found = next((one for one in entries if cell.matches(one.where)), None)
     if found is None:
         raise UsageError(f"experiments of {cell.of}: no entry of seeds matches cell {cell.number}")
+    return found
+
+
+def seeds(cell: Cell) -> Seeds:
+    """Returns how many seeds a cell is run with. A stand-in has none as long as the ceiling is not
+    measured of which its targets are made."""
+    found = declared_seeds(cell)
     if cell.stand_in and found.last and standing_in(cell).of_ceiling and ceilings.reached(cell.stand_in) is None:
         why = f"Its target is a share of the ceiling of {cell.stand_in}, which is not measured yet: `{ceilings.COMMAND}`."
         return Seeds(seeds=0, why=why)
@@ -250,7 +261,7 @@ def _instead(cell: Cell, own: Scenario) -> dict[str, Any]:
     long as the ceiling is not measured, of which the target is made, it is the printed one, and
     nothing is run."""
     found = standing_in(cell)
-    given = {} if found.scenarios else {"name": f"{own.name}-on-{found.name}"}
+    given: dict[str, Any] = {} if found.scenarios else {"name": f"{own.name}-on-{found.name}"}
     given |= {key: _filled(value, cell) for key, value in found.set.items()}
     if found.of_ceiling and (ceiling := ceilings.reached(found.name)) is not None:
         values = [ceilings.target(one.value, own.task.model, ceiling.accuracy) for one in own.targets]

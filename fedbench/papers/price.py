@@ -73,13 +73,18 @@ class Price:
 
 @functools.cache
 def price(cell: Cell) -> Price:
-    """Returns what one seed of a cell costs.
+    """Returns what one seed of a cell costs, see `price_varied`."""
+    return price_varied(cell, None)
+
+
+def price_varied(cell: Cell, variation: experiment.Variation | None) -> Price:
+    """Returns what one seed of a variation of a cell costs; of the cell itself without one.
 
     A search for a utilisation has the price of its first run. What the server computes, such as
     distillation, is left out. Raises UsageError if nothing says how the cell is made.
     """
-    resolved = _priced(cell)
-    spec = RunSpec(resolved, registry.algorithm(experiment.selector(cell)), 0)
+    resolved = _priced(cell, variation)
+    spec = RunSpec(resolved, experiment.spec(cell, 0, variation).algorithm, 0)
     steps, seconds = _planned(spec)
     rate = rates()[resolved.task.model, resolved.local.batch_size]
     evaluations = resolved.evaluation.evaluations(seconds)
@@ -104,9 +109,9 @@ def _hours_of_two_cores(core_seconds: float) -> float:
     return core_seconds / 2 / 3600
 
 
-def _priced(cell: Cell) -> Scenario:
+def _priced(cell: Cell, variation: experiment.Variation | None) -> Scenario:
     """Returns the scenario of a cell, with a budget that ends at the printed number."""
-    how, resolved = experiment.required_how(cell), experiment.scenario(cell)
+    how, resolved = experiment.required_how(cell), experiment.spec(cell, 0, variation).scenario
     if how.read == "utilisation":
         return next(experiment.levels(cell))[1]
     if how.read in ("seconds_to_target", "rounds_to_target"):
@@ -132,10 +137,15 @@ def _planned(spec: RunSpec) -> tuple[int, float]:
     return _mean_steps(spec.scenario, int(spec.algorithm.options()["buffer_size"])), 0.0
 
 
+def training_examples(scenario: Scenario) -> int:
+    """Returns how many examples the task of a scenario has, without its data."""
+    return TRAINING_EXAMPLES[scenario.task.name]
+
+
 def _mean_steps(scenario: Scenario, of_update: int) -> int:
     """Returns the trained steps of a run with `of_update` jobs in each update, if all clients have
     equal shares of the data."""
-    examples = TRAINING_EXAMPLES[scenario.task.name] / scenario.clients
+    examples = training_examples(scenario) / scenario.clients
     of_job = (scenario.local.epochs or 1) * examples / scenario.local.batch_size
     return round(scenario.budget.updates * of_update * of_job)
 

@@ -135,7 +135,7 @@ def _of_runs(cell: Cell, find: Find) -> Verdict:
             return replace(known, word="not comparable", why=cell.damaged or how.incomparable)
         judged = judge(_printed(cell), list(known.readings.values()))
         return replace(known, word=judged.word, why=judged.why)
-    why = _needs(cell) if known.seeds and not known.run_ids else ""
+    why = needs(cell) if known.seeds and not known.run_ids else ""
     if stood_in:
         first, why = stood_in[0], f"{why} Orders are read off a substitute.".strip()
         return replace(first, cell=cell, why=why, guesses=known.guesses, seeds=known.seeds, stood_in=stood_in)
@@ -171,7 +171,7 @@ def _printed(cell: Cell) -> Printed:
     return Printed(cell.amount, cell.is_accuracy, cell.censored, bool(experiment.guesses(cell)), step(cell))
 
 
-def _needs(cell: Cell) -> str:
+def needs(cell: Cell) -> str:
     """Returns a sentence about the data that a cell's own experiment needs; empty if every machine
     has them."""
     data = NEEDS.get(experiment.scenario(cell).task.name)

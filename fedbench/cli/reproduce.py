@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from fedbench.cli.interrupts import interruptible
-from fedbench.cli.options import JsonOption, ProcessesOption
+from fedbench.cli.options import DeviceOption, JsonOption, ProcessesOption
 from fedbench.cli.output import print_json, print_table, say, show
 from fedbench.documents.paper import KINDS, ORDERS, Kept
 from fedbench.documents.paper import Verdict as Word
@@ -55,6 +56,7 @@ def command(
     ),
     archives: Annotated[Path, typer.Option("--archives", help="Folder of the committed records.")] = runs.ARCHIVES,
     processes: ProcessesOption = 1,
+    device: DeviceOption = "cpu",
     pack: Annotated[
         bool, typer.Option("--pack", help="Train nothing. Put the records of the store into the folder of the committed records.")
     ] = False,
@@ -86,7 +88,8 @@ def command(
     where.prepare()
     if variation is not None:
         ways = _varying(ways, variation)
-    failed = _compute(_possible(ways, variation), where, committed, processes, varied=varied, only=variation)
+    compute = functools.partial(_compute, processes=processes, device=device, varied=varied, only=variation)
+    failed = compute(_possible(ways, variation), where, committed)
     found = runs.in_store(where)
     _tell(all_verdicts(chosen, found, claims), as_json=as_json)
     if varied or variation is not None:
@@ -134,7 +137,7 @@ def _possible(chosen: Sequence[Cell], variation: str | None = None) -> list[Cell
 
 
 def _compute(
-    chosen: Sequence[Cell], where: Store, committed: Find, processes: int, *, varied: bool, only: str | None
+    chosen: Sequence[Cell], where: Store, committed: Find, *, processes: int, device: str, varied: bool, only: str | None
 ) -> dict[str, str]:
     """Computes the runs that are absent, and returns the errors of those that failed.
 
@@ -142,7 +145,7 @@ def _compute(
     """
     known = runs.used(chosen, committed)
     isa = as_recorded(known[0], RunOptions()).isa if known else ""
-    options = RunOptions(resume=True, isa=isa)
+    options = RunOptions(resume=True, isa=isa, device=device)
     hours = sum(price(cell).hours_of_two_cores * runs.absent(cell, where) for cell in chosen)
     if hours and only is None:
         show(f"about {hours:.2g} hours of two cores up to the printed numbers, as measured on the reference machine")

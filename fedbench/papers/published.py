@@ -11,7 +11,7 @@ from pathlib import Path
 from fedbench.documents.paper import Paper
 from fedbench.figures import style
 from fedbench.figures.curves import draw_curves
-from fedbench.papers import orders_of_convergence, rules
+from fedbench.papers import challenge, orders_of_convergence, rules
 from fedbench.papers.cells import PAPERS, cells
 from fedbench.papers.curves import curves
 from fedbench.papers.document import document
@@ -56,6 +56,7 @@ class Committed:
         yield archives / VERDICTS, json.dumps(self.verdicts(), indent=1, allow_nan=False) + "\n"
         for one in self.documents(root):
             yield root / PAGES / f"{one.key}.md", page(one)
+        yield root / PAGES / challenge.FILE, challenge.page()
 
 
 def write(root: Path, archives: Path) -> Iterator[Path]:

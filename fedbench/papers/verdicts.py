@@ -17,7 +17,7 @@ from fedbench.papers.reading import Find, decisive, step
 from fedbench.papers.runs import is_trained
 from fedbench.written import exact
 
-NEEDS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
+NEEDS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "stl10": "STL-10"}
 """Names of the data sets that not every machine can have."""
 
 

@@ -16,6 +16,7 @@ from fedbench.documents.paper import KINDS, VERDICTS, Kind, Order, Paper, Table,
 from fedbench.documents.paper import Cell as Shown
 from fedbench.papers import alignment, experiment
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables
+from fedbench.papers.compared import picture
 from fedbench.papers.curves import curves
 from fedbench.papers.orders_of_convergence import BESIDE, Claims
 from fedbench.papers.price import spent
@@ -50,6 +51,7 @@ def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -
         venue=found.venue,
         link=found.link,
         claim=experiment.experiments(paper).claim,
+        said=experiment.experiments(paper).said,
         rules=VERSION,
         counts=counts_by_kind(verdicts),
         stand_ins=sum(map(is_read_off_a_substitute, verdicts)),
@@ -100,6 +102,7 @@ def _table(cells: Sequence[Cell], verdicts: Sequence[Judged], ordered: Sequence[
         orders=tuple(_order(one, keys) for one in ordered if one.first.name in names),
         variations=tuple(_variation(one, cells, find) for one in table.variations),
         explained=tuple(table.explained),
+        picture=picture(mine),
     )
 
 

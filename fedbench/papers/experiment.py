@@ -138,6 +138,8 @@ class Table(Part):
         orders: the key of the setting in which two cells must differ to have their order compared;
             empty if no orders are compared.
         apart_from: keys in which such cells may differ as well.
+        panels: the key whose values have a panel each in the picture of printed numbers against
+            ours; empty for one panel.
         stand_ins: what stands in for data that not everybody has, or for a network that costs much.
         cannot: why its cells cannot be made again.
         explained: what the variations say about numbers that differ, sentence by sentence.
@@ -147,6 +149,7 @@ class Table(Part):
     kind: Literal["runs", "configuration", "theory"]
     orders: str = ""
     apart_from: tuple[str, ...] = ()
+    panels: str = ""
     how: tuple[How, ...] = ()
     seeds: tuple[Seeds, ...] = ()
     stand_ins: tuple[StandIn, ...] = ()
@@ -165,11 +168,12 @@ class Figure(Part):
 
 
 class Experiments(Part):
-    """What a paper claims, in a sentence or two, what is done about its tables, and which of its
-    figures are drawn."""
+    """What a paper claims, in a sentence or two, what comes out of its tables in plain words
+    (`said`), what is done about them, and which of its figures are drawn."""
 
     schema_version: Literal[1] = Field(alias="schema")
     claim: Text
+    said: Text
     tables: dict[str, Table]
     figures: tuple[Figure, ...] = ()
 

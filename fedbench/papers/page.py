@@ -28,6 +28,7 @@ def page(document: Paper) -> str:
         f"# {document.cited}",
         f"{document.title}. {document.venue}." + (f" <{document.link}>" if document.link else ""),
         "Made by `fedbench reproduce --write` from the records in `results/papers`.",
+        document.said,
         "\n".join(f"* {line}" for line in _counted(document)),
         "What the words mean:",
         "\n".join(rules),
@@ -60,6 +61,8 @@ def _table(one: Table) -> str:
         parts.append(f"`{one.command}`")
     if made := runs(one):
         parts.append(made)
+    if one.picture is not None:
+        parts += [f"![Table {one.name.removeprefix('T')}, printed and ours]({one.picture.file})", escaped(one.picture.about)]
     cells = _cells(one)
     if len(one.cells) > FEW:
         cells = f"<details><summary>{len(one.cells)} cells: {_in_words(one.counts)}</summary>\n\n{cells}\n\n</details>"

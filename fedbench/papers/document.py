@@ -14,7 +14,7 @@ from pathlib import Path
 from fedbench import bibliography, written
 from fedbench.documents.paper import KINDS, VERDICTS, Kind, Order, Paper, Table, Variation, Varied, Verdict
 from fedbench.documents.paper import Cell as Shown
-from fedbench.papers import alignment, experiment
+from fedbench.papers import alignment, experiment, parts
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables
 from fedbench.papers.compared import picture
 from fedbench.papers.curves import curves
@@ -162,7 +162,7 @@ def _order(one: Ordered, keys: Sequence[str]) -> Order:
     )
 
 
-def _variation(one: experiment.Variation, cells: Sequence[Cell], find: Find) -> Variation:
+def _variation(one: parts.Variation, cells: Sequence[Cell], find: Find) -> Variation:
     """Returns a variation with the readings of every cell that it is about."""
     rows = []
     for cell in cells:

@@ -23,7 +23,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.trainers.choose import choose, make_trainer
 from fedbench.errors import MissingDataError
-from fedbench.papers import experiment
+from fedbench.papers import experiment, parts
 from fedbench.papers.cells import Cell
 from fedbench.results.provenance import cpu
 from fedbench.results.record import Record
@@ -77,7 +77,7 @@ def price(cell: Cell) -> Price:
     return price_varied(cell, None)
 
 
-def price_varied(cell: Cell, variation: experiment.Variation | None) -> Price:
+def price_varied(cell: Cell, variation: parts.Variation | None) -> Price:
     """Returns what one seed of a variation of a cell costs; of the cell itself without one.
 
     A search for a utilisation has the price of its first run. What the server computes, such as
@@ -109,7 +109,7 @@ def _hours_of_two_cores(core_seconds: float) -> float:
     return core_seconds / 2 / 3600
 
 
-def _priced(cell: Cell, variation: experiment.Variation | None) -> Scenario:
+def _priced(cell: Cell, variation: parts.Variation | None) -> Scenario:
     """Returns the scenario of a cell, with a budget that ends at the printed number."""
     how, resolved = experiment.required_how(cell), experiment.spec(cell, 0, variation).scenario
     if how.read == "utilisation":

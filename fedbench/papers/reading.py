@@ -11,7 +11,7 @@ from fedbench.analysis.curves import last_k_mean
 from fedbench.analysis.hits import first_hit, held
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import RecordError, UsageError
-from fedbench.papers import experiment
+from fedbench.papers import experiment, parts
 from fedbench.papers.cells import Cell
 from fedbench.papers.judging import Reading
 from fedbench.papers.rules import FEWEST_ROUNDS
@@ -69,7 +69,7 @@ def decisive(cell: Cell, find: Find) -> list[Read]:
     return found if all(one.reading is not None for one in found) else found[: experiment.seeds(cell).seeds]
 
 
-def read_varied(cell: Cell, variation: experiment.Variation, find: Find) -> Iterator[Read]:
+def read_varied(cell: Cell, variation: parts.Variation, find: Find) -> Iterator[Read]:
     """Yields what every seed of a variation of a cell says, in order. Raises UsageError for a cell
     of utilisation, which needs a search."""
     how = experiment.how(cell)
@@ -79,7 +79,7 @@ def read_varied(cell: Cell, variation: experiment.Variation, find: Find) -> Iter
         yield _one_run(cell, how.read, experiment.spec(cell, seed, variation), find)
 
 
-def _one_run(cell: Cell, what: experiment.Read, spec: RunSpec, find: Find) -> Read:
+def _one_run(cell: Cell, what: parts.Read, spec: RunSpec, find: Find) -> Read:
     record = find(spec)
     if record is None:
         return Read(spec.seed, None, spec, ())

@@ -9,7 +9,7 @@ import pytest
 
 from fedbench.documents.paper import Theory
 from fedbench.engine.spec import RunSpec
-from fedbench.papers import experiment, facts
+from fedbench.papers import experiment, facts, parts
 from fedbench.papers.cells import Cell, cells, chosen
 from fedbench.papers.orders_of_convergence import MEASURED, PRINTED
 from fedbench.papers.reading import Find, step
@@ -209,7 +209,7 @@ def test_who_brings_the_data_gets_a_verdict_beside_what_stood_in() -> None:
 
 
 def test_seeds_that_are_run_later_count_when_all_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "seeds", lambda one: experiment.Seeds(seeds=1, then=3))
+    monkeypatch.setattr(experiment, "seeds", lambda one: parts.Seeds(seeds=1, then=3))
     two, three = (verdict(cell("000:T1", 1), gives({("000:T1", 1): places}), {}) for places in ((48, 90), (48, 51, 54)))
     assert (two.mean, two.seeds) == (48, 1)
     assert (three.mean, three.seeds) == (51, 3)

@@ -89,13 +89,13 @@ void register_random(py::module_& module) {
 
     module.def(
         "draw_batches",
-        [](std::uint64_t seed, std::uint32_t client, std::uint32_t k, std::uint32_t examples, std::uint32_t batch_size,
-           std::int64_t steps) {
-            Batches batches = draw_batches(RandomStream(seed, Purpose::data_order, client, k), examples, batch_size, steps);
+        [](std::uint64_t seed, std::uint32_t client, std::uint32_t k, std::uint32_t examples, std::uint32_t batch_size, std::int64_t steps,
+           bool shuffled) {
+            Batches batches = draw_batches(RandomStream(seed, Purpose::data_order, client, k), examples, batch_size, steps, shuffled);
             return py::make_tuple(take(std::move(batches.rows)), take(std::move(batches.offsets)));
         },
         py::arg("seed"), py::arg("client"), py::arg("k"), py::arg("examples"), py::arg("batch_size"), py::arg("steps"),
-        "Rows (int64) of all mini-batches of a job behind one another, and steps + 1 offsets into them.");
+        py::arg("shuffled") = true, "Rows (int64) of all mini-batches of a job behind one another, and steps + 1 offsets into them.");
 
     module.def(
         "draw_per_client",

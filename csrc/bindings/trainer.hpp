@@ -42,9 +42,9 @@ template <typename Real>
 class Trainer {
 public:
     Trainer(const std::vector<py::object>& layers, const std::vector<std::size_t>& input, const py::object& x, const py::object& y,
-            std::uint64_t seed, std::size_t batch, std::size_t threads, const std::string& isa)
+            std::uint64_t seed, std::size_t batch, std::size_t threads, const std::string& isa, bool shuffled)
         : y_(copied<std::int64_t>("y", y)),
-          crew_(network_of(layers, input), examples(input, x, y_), seed, batch, threads, instruction_set_named(isa)) {
+          crew_(network_of(layers, input), examples(input, x, y_), seed, batch, threads, instruction_set_named(isa), shuffled) {
         pins_.add(x);
     }
 

@@ -99,7 +99,7 @@ std::vector<Real> trained(const Problem<Real>& problem, Job<Real> job, Worker<Re
     const std::atomic<bool> never{false};
     std::vector<Real> end(problem.model.size());
     job.shard = problem.shard, job.rule.start = problem.model.data(), job.end = end.data();
-    worker.train({&job, 1}, problem.examples(), 5, batch, never);
+    worker.train({&job, 1}, problem.examples(), 5, batch, true, never);
     return end;
 }
 template <typename Real>

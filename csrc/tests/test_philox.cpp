@@ -169,6 +169,9 @@ void batches() {
     }
     expected.resize(18);
     check(b.rows == expected, "batches are consecutive slices of permutations of one stream");
+    const Batches stored = draw_batches(stream, 10, 4, 5, false);
+    check(stored.offsets == b.offsets && stored.rows == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7},
+          "as stored: 0, 1, .. in every pass");
     check(draw_batches(stream, 3, 8, 2).offsets == std::vector<std::int64_t>{0, 3, 6}, "n < batch: the batch is n");
     check(draw_batches(stream, 3, 3, 0).rows.empty() && draw_batches(stream, 3, 3, 0).offsets.size() == 1, "no steps, no rows");
     check_throws<std::invalid_argument>([&] { draw_batches(stream, 0, 1, 1); }, "at least one example");

@@ -19,8 +19,9 @@ constexpr std::size_t kTask = 250;    // examples of an evaluation that one thre
 }  // namespace
 
 template <typename Real>
-Crew<Real>::Crew(Network network, Examples<Real> data, std::uint64_t seed, std::size_t batch, std::size_t threads, InstructionSet isa)
-    : network_(std::move(network)), data_(data), seed_(seed), batch_(batch), isa_(isa), team_(threads) {
+Crew<Real>::Crew(Network network, Examples<Real> data, std::uint64_t seed, std::size_t batch, std::size_t threads, InstructionSet isa,
+                 bool shuffled)
+    : network_(std::move(network)), data_(data), seed_(seed), batch_(batch), shuffled_(shuffled), isa_(isa), team_(threads) {
     if (batch == 0) throw std::invalid_argument("batch_size: must be >= 1, got 0");
     if (threads == 0) throw std::invalid_argument("threads: must be >= 1, got 0");
     for (std::size_t i = 0; i < data.n; ++i)
@@ -43,7 +44,7 @@ void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
     const auto runs = runs_of(sorted);
     std::atomic<std::size_t> finished{0};
     const auto train_run = [&](std::size_t i, Worker<Real>& worker) {
-        worker.train(runs[i], data_, seed_, batch_, team_.cancelled());
+        worker.train(runs[i], data_, seed_, batch_, shuffled_, team_.cancelled());
         finished.fetch_add(runs[i].size(), std::memory_order_relaxed);
     };
     const auto watch_jobs = [&](std::size_t) { watch(finished.load(std::memory_order_relaxed)); };

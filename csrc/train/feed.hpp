@@ -12,8 +12,9 @@ namespace {
 template <typename Real>
 class Feed {
 public:
-    Feed(std::span<const Job<Real>> jobs, const Examples<Real>& data, std::size_t features, std::uint64_t seed, std::size_t batch)
-        : jobs_(jobs), data_(data), features_(features), seed_(seed), batch_(batch) {
+    Feed(std::span<const Job<Real>> jobs, const Examples<Real>& data, std::size_t features, std::uint64_t seed, std::size_t batch,
+         bool shuffled)
+        : jobs_(jobs), data_(data), features_(features), seed_(seed), batch_(batch), shuffled_(shuffled) {
         if (!jobs_.empty()) draw();
         look_ahead();
     }
@@ -35,7 +36,7 @@ private:
     void draw() {
         const Job<Real>& job = jobs_.front();
         order_ = draw_batches(RandomStream(seed_, Purpose::data_order, job.client, job.k), static_cast<std::uint32_t>(job.shard.size()),
-                              static_cast<std::uint32_t>(batch_), job.steps);
+                              static_cast<std::uint32_t>(batch_), job.steps, shuffled_);
         step_ = 0;
     }
 
@@ -59,6 +60,7 @@ private:
     std::size_t features_;
     std::uint64_t seed_;
     std::size_t batch_;
+    bool shuffled_;
     Batches order_;
     std::size_t step_ = 0;  // of the first job, after the batch that is ahead
     std::vector<const Real*> ahead_;

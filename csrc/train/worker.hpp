@@ -28,9 +28,9 @@ public:
           total_(arena_.size()),
           labels_(std::max(largest, kPart)) {}
 
-    void train(std::span<const Job<Real>> jobs, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
+    void train(std::span<const Job<Real>> jobs, const Examples<Real>& data, std::uint64_t seed, std::size_t batch, bool shuffled,
                const std::atomic<bool>& cancelled) override {
-        Feed<Real> feed(jobs, data, passes_.features(), seed, batch);
+        Feed<Real> feed(jobs, data, passes_.features(), seed, batch, shuffled);
         held_ = nullptr;
         for (const Job<Real>& job : jobs) {
             if (job.full_gradient != nullptr) full_gradient(job, data, cancelled);

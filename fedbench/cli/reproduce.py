@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,17 +11,18 @@ from typing import Annotated
 import typer
 
 from fedbench.cli.interrupts import interruptible
-from fedbench.cli.options import JsonOption, ProcessesOption
+from fedbench.cli.options import DeviceOption, JsonOption, ProcessesOption
 from fedbench.cli.output import print_json, print_table, say, show
 from fedbench.documents.paper import KINDS, ORDERS, Kept
 from fedbench.documents.paper import Verdict as Word
 from fedbench.engine.compare import verdict
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import as_recorded
-from fedbench.errors import FedbenchError, UsageError
+from fedbench.errors import FedbenchError, UsageError, nearest
 from fedbench.papers import cells as papers
 from fedbench.papers import experiment, orders_of_convergence, runs
 from fedbench.papers.cells import Cell
+from fedbench.papers.declared import declared, left_out, spans
 from fedbench.papers.document import counts_by_kind, differing, ours
 from fedbench.papers.price import price, spent
 from fedbench.papers.reading import Find, read_varied
@@ -39,12 +41,22 @@ def command(
     address: AddressArgument = None,
     numbers: Annotated[str | None, typer.Option("--cells", help="Cells of the table, such as 1,3-5.")] = None,
     varied: Annotated[bool, typer.Option("--vary", help="Also run the variations that explain a difference.")] = False,
+    stand_in: Annotated[
+        str | None, typer.Option("--on", help="Run on this stand-in, or `paper` for the paper's own data. Default: both.")
+    ] = None,
+    variation: Annotated[
+        str | None, typer.Option("--variation", help="Run this variation alone, as `--price` and the pages name it.")
+    ] = None,
+    priced: Annotated[
+        bool, typer.Option("--price", help="Train nothing. List what is declared and has no record, with prices and commands.")
+    ] = False,
     planned: Annotated[bool, typer.Option("--plan", help="Train nothing. List verdicts, costs and reasons.")] = False,
     store: Annotated[Path, typer.Option("--store", "-r", help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path(
         "runs/papers"
     ),
     archives: Annotated[Path, typer.Option("--archives", help="Folder of the committed records.")] = runs.ARCHIVES,
     processes: ProcessesOption = 1,
+    device: DeviceOption = "cpu",
     pack: Annotated[
         bool, typer.Option("--pack", help="Train nothing. Put the records of the store into the folder of the committed records.")
     ] = False,
@@ -60,23 +72,29 @@ def command(
     every cell of the tables with its verdict by the committed records, its cost and its reason.
     """
     chosen, where = papers.chosen(address, numbers), Store(store)
+    ways = _on(chosen, stand_in)
     if write:
         return _write(archives, address)
     if pack:
         return _pack(chosen, where, archives)
     committed, claims = runs.in_archives(archives, chosen), orders_of_convergence.load(archives)
+    if priced:
+        return _tell_prices(chosen, committed, as_json=as_json)
     if planned:
         _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
         if varied:
-            _tell_variations(chosen, committed, as_json=as_json)
-        return _tell_costs(runs.used(chosen, committed, varied=True))
+            _tell_variations(ways, committed, as_json=as_json)
+        return _tell_costs(runs.used(ways, committed, varied=True))
     where.prepare()
-    failed = _compute(_possible(chosen), where, committed, processes, varied=varied)
+    if variation is not None:
+        ways = _varying(ways, variation)
+    compute = functools.partial(_compute, processes=processes, device=device, varied=varied, only=variation)
+    failed = compute(_possible(ways, variation), where, committed)
     found = runs.in_store(where)
     _tell(all_verdicts(chosen, found, claims), as_json=as_json)
-    if varied:
-        _tell_variations(chosen, found, as_json=as_json)
-    others = _compared(chosen, found, committed, varied=varied)
+    if varied or variation is not None:
+        _tell_variations(ways, found, as_json=as_json)
+    others = _compared(ways, found, committed, varied=varied or variation is not None)
     if failed:
         raise FedbenchError(
             f"{len(failed)} runs failed; the same command tries them again. The first: {next(iter(failed.values()))}"
@@ -86,31 +104,53 @@ def command(
     return None
 
 
-def _possible(chosen: Sequence[Cell]) -> list[Cell]:
+def _on(chosen: Sequence[Cell], stand_in: str | None) -> list[Cell]:
+    """Returns the cells on the stand-in that `--on` names; by default on the paper's own data and
+    on all. UsageError for a name that none of them has."""
+    ways = experiment.ways(chosen)
+    names = dict.fromkeys(way.stand_in or experiment.PAPER for way in ways)
+    if stand_in is not None and stand_in not in names:
+        raise UsageError(f"--on {stand_in}: unknown{nearest(stand_in, names)}; known for these cells: {', '.join(names)}")
+    return [way for way in ways if stand_in in (None, way.stand_in or experiment.PAPER)]
+
+
+def _varying(ways: Sequence[Cell], name: str) -> list[Cell]:
+    """Returns the cells that have a variation. UsageError if none has."""
+    names = dict.fromkeys(one.name for way in ways for one in experiment.variations(way))
+    if name not in names:
+        raise UsageError(
+            f"--variation {name}: unknown{nearest(name, names)}; known for these cells: {', '.join(names) or 'none'}"
+        )
+    return [way for way in ways if any(one.name == name for one in experiment.variations(way))]
+
+
+def _possible(chosen: Sequence[Cell], variation: str | None = None) -> list[Cell]:
     """Returns the cells that have runs and whose data are on this machine, and shows what is left
     out. UsageError if the data of all cells are missing."""
-    wanted = [cell for cell in chosen if runs.is_run(cell)]
-    lacking = {cell.name: why for cell in wanted if (why := runs.lacks(cell))}
+    wanted = [cell for cell in chosen if variation is not None or runs.is_run(cell)]
+    lacking = {cell: why for cell in wanted if (why := runs.lacks(cell))}
     if wanted and len(lacking) == len(wanted):
         raise UsageError(f"none of the cells ({len(wanted)}) can be run here: {next(iter(lacking.values()))}")
     for why in dict.fromkeys(lacking.values()):
         show(f"left out ({sum(other == why for other in lacking.values())} of {len(wanted)} cells): {why}")
-    return [cell for cell in wanted if cell.name not in lacking]
+    return [cell for cell in wanted if cell not in lacking]
 
 
-def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: int, *, varied: bool) -> dict[str, str]:
+def _compute(
+    chosen: Sequence[Cell], where: Store, committed: Find, *, processes: int, device: str, varied: bool, only: str | None
+) -> dict[str, str]:
     """Computes the runs that are absent, and returns the errors of those that failed.
 
     The instruction set is that of the committed records, where this machine has it.
     """
     known = runs.used(chosen, committed)
     isa = as_recorded(known[0], RunOptions()).isa if known else ""
-    options = RunOptions(resume=True, isa=isa)
+    options = RunOptions(resume=True, isa=isa, device=device)
     hours = sum(price(cell).hours_of_two_cores * runs.absent(cell, where) for cell in chosen)
-    if hours:
+    if hours and only is None:
         show(f"about {hours:.2g} hours of two cores up to the printed numbers, as measured on the reference machine")
     with interruptible("finished runs are stored, the same command goes on"):
-        return runs.compute(chosen, where, varied=varied, processes=processes, options=options, progress=True)
+        return runs.compute(chosen, where, varied=varied, only=only, processes=processes, options=options, progress=True)
 
 
 def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: bool) -> int:
@@ -153,7 +193,8 @@ def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
     for of in papers.tables(chosen):
         whole = papers.chosen(of)
         sources = (runs.in_archives(archives, whole), runs.in_store(where))
-        records = {record.run_id: record for find in sources for record in runs.used(whole, find, varied=True)}
+        ways = experiment.ways(whole)
+        records = {record.run_id: record for find in sources for record in runs.used(ways, find, varied=True)}
         if records:
             packed += archive.write(runs.archive_of(archives, whole[0]), records.values())
             show(f"{of}: {len(records)} records -> {runs.archive_of(archives, whole[0])}")
@@ -193,6 +234,20 @@ def _tell_variations(chosen: Sequence[Cell], find: Find, *, as_json: bool) -> No
     elif found:
         rows = [(one.name, cell.name, cell.text, ", ".join(texts) or "not run", one.about) for cell, one, texts in found]
         print_table("variations, from which no verdict comes", ("variation", "cell", "printed", "by seed", "about"), rows)
+
+
+def _tell_prices(chosen: Sequence[Cell], find: Find, *, as_json: bool) -> None:
+    """Prints what is declared and has no record, and what is left out by its price."""
+    wanted, left = list(declared(chosen, find)), list(left_out(chosen))
+    if as_json:
+        return print_json(*(one.as_dict() for one in (*wanted, *left)))
+    columns = ("runs of", "cells", "runs", "core hours", "what they would show", "command")
+    rows = [(one.name, spans(one.cells), f"{one.runs}", f"{one.core_hours:.2g}", one.shows, one.command) for one in wanted]
+    print_table("declared, without a record", columns, rows)
+    say(f"{sum(one.runs for one in wanted)} runs, about {sum(one.core_hours for one in wanted):.3g} hours of one core in all")
+    others = [(one.name, spans(one.cells), f"{one.runs}", f"{one.core_hours:.2g}", one.shows) for one in left]
+    print_table("left out, one seed of each", ("runs of", "cells", "runs", "core hours", "why"), others)
+    return None
 
 
 def _counted(name: str, words: Mapping[Word, int] | Mapping[Kept, int]) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
+from fedbench.analysis.pictures.agreement import Agreement
 from fedbench.analysis.pictures.learning_curves import LearningCurves
 from fedbench.documents.parts import Amount, Count, Few, Link, Many, Number, Part, Several, Slug, Text, Word
 
@@ -28,6 +29,13 @@ Kind = Literal["runs", "configuration", "theory"]
 KINDS: Mapping[Kind, str] = {"runs": "Measured results", "configuration": "Constants", "theory": "Rates of convergence"}
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 ORDERS: tuple[Kept, ...] = get_args(Kept)
+
+
+def said(order: Kept, substitute: str) -> str:
+    """Returns an order in words, which say it if the order is read off something that stands in."""
+    return f"substitute: order {order}" if substitute else order
+
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,60}$")]
 """A part of an address on the page."""
 Ordinal = Annotated[Count, Field(ge=1)]
@@ -79,8 +87,23 @@ class Variation(Part):
     cells: Many[Varied]
 
 
+class Picture(Part):
+    """A table's printed numbers against ours. `file` is the picture on the page in Markdown."""
+
+    about: Text
+    file: Word
+    data: Agreement
+
+    @model_validator(mode="after")
+    def _is_bounded(self) -> Self:
+        if not 0 < len(self.data.points) <= 1000 or len(self.data.panels) > 20:
+            raise ValueError("expected 1 to 1,000 points, and at most 20 panels")
+        return self
+
+
 class Table(Part):
-    """A table. `spent` are the hours of two cores that its committed runs took."""
+    """A table. `spent` are the hours of two cores that its committed runs took. `picture` is None
+    where no number was measured that belongs on scales."""
 
     name: Name
     address: Word
@@ -95,6 +118,7 @@ class Table(Part):
     orders: Annotated[tuple[Order, ...], Field(max_length=100_000, strict=False)]
     variations: Few[Variation]
     explained: Several[Text]
+    picture: Picture | None = None
 
     @model_validator(mode="after")
     def _fits_itself(self) -> Self:
@@ -190,7 +214,8 @@ class Unprinted(Part):
 
 
 class Paper(Part):
-    """The document. `alignment`, `errata` and `unprinted` are empty where there is no C++ to quote,
+    """The document. `said` is what comes out of the paper's tables, what does not, and what
+    explains it. `alignment`, `errata` and `unprinted` are empty where there is no C++ to quote,
     as in an installed package."""
 
     number: Word
@@ -200,6 +225,7 @@ class Paper(Part):
     venue: Text
     link: Link
     claim: Text
+    said: Text = ""
     rules: Ordinal
     counts: dict[Kind, dict[Verdict, Count]]
     stand_ins: Count

@@ -117,7 +117,8 @@ class Data:
         examples held out replace the test set and are missing from the training set, so nothing in
         a run sees the real test set."""
         task, validation = self._given, self.scenario.validation
-        augmentation = task.augmentation if self._is_augmented(by_itself=task.augmentation is not None) else None
+        offered = task.augmentation or task.on_request
+        augmentation = offered if self._is_augmented(Outline.of(task)) else None
         if augmentation is task.augmentation and validation is None:
             return task  # a new one would be checked, which can take a pass over its data
         dataset = task.dataset if validation is None else self._split[1]
@@ -179,16 +180,16 @@ class Data:
         with self._named("task"):
             known = outline(plain(part.name), part.model, part.encoder, self._code_of_model)
         known = known or Outline.of(self._given)
-        return dataclasses.replace(known, is_augmented=self._is_augmented(by_itself=known.is_augmented))
+        return dataclasses.replace(known, is_augmented=self._is_augmented(known))
 
-    def _is_augmented(self, *, by_itself: bool) -> bool:
+    def _is_augmented(self, known: Outline) -> bool:
         part = self.scenario.task
-        if part.augmentation == "crop_flip" and not by_itself:
+        if part.augmentation == "crop_flip" and not (known.is_augmented or known.on_request):
             raise UsageError(
                 f"scenario {self.scenario.name}: task.augmentation must be none for task {part.name}, which does not say how its "
                 "examples are cropped and mirrored, got crop_flip"
             )
-        return by_itself and part.augmentation != "none"
+        return known.is_augmented if part.augmentation is None else part.augmentation == "crop_flip"
 
     @contextlib.contextmanager
     def _named(self, key: str) -> Iterator[None]:

@@ -209,7 +209,7 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         trainer=choice.name,
         device=choice.device,
         trainer_reason=choice.reason,
-        device_cost=cost_on(choice, setup.outline, spec.algorithm, spec.scenario.local, spec.scenario.clients),
+        device_cost=cost_on(choice, setup.outline, spec.algorithm, spec.scenario),
         plan_digest=ledger.digest.hex(),
         **{name: value for name, value in totals if value is not None and name in PlanSummary.__dataclass_fields__},
     )

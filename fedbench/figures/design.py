@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from fedbench.analysis.pictures.points import ORDER, DesignPicture, FactorLine, PointColumn
 from fedbench.figures.style import INK, LOOKS, Drawn, canvas, styled
-from fedbench.suites.design.picture import ORDER, DesignPicture, FactorLine, PointColumn
 from fedbench.written import counted
 
 LINE, FRAME = 5.0, 15.0  # mm: heights of a factor, and of what is above all factors

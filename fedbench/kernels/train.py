@@ -106,7 +106,8 @@ class LocalTrainer:
     `pullback`, which use one thread; another caller gets a RuntimeError.
 
     The parameters are one vector (dim,): layer by layer, weight then bias, in C order. A step takes
-    `batch_size` examples; the last step of an epoch may take fewer.
+    `batch_size` examples; the last step of an epoch may take fewer. Every epoch has an order of its
+    own, or that of the shard if they are not `shuffled`.
 
     Raises:
         TypeError: an array has a wrong dtype, shape or layout.
@@ -126,6 +127,7 @@ class LocalTrainer:
         batch_size: int,
         threads: int = 1,
         isa: str = "",
+        shuffled: bool = True,
     ) -> None:
         if x.dtype not in _TRAINER:
             raise TypeError(f"x: expected float32 or float64, got {x.dtype}")
@@ -133,7 +135,7 @@ class LocalTrainer:
             raise UsageError(f"batch_size and threads: must be >= 1, got {batch_size} and {threads}")
         shape = x.shape[1:]
         self.dtype = x.dtype
-        self._core = _TRAINER[x.dtype](layers, shape, _flat(x), y, seed, batch_size, threads, isa)
+        self._core = _TRAINER[x.dtype](layers, shape, _flat(x), y, seed, batch_size, threads, isa, shuffled)
 
     @property
     def dim(self) -> int:

@@ -43,6 +43,8 @@ class Cell:
         printed: how the number is printed, where that says more than the number.
         note: what a reader has to know of the print.
         damaged: why the number cannot be trusted in our copy of the paper; empty if it can.
+        stand_in: what stands in for the paper's data or network, by its name in the experiments;
+            empty for the paper's own.
     """
 
     paper: str
@@ -57,6 +59,7 @@ class Cell:
     printed: str = ""
     note: str = ""
     damaged: str = ""
+    stand_in: str = ""
 
     @functools.cached_property
     def known(self) -> dict[str, Any]:

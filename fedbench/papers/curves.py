@@ -10,7 +10,7 @@ from fedbench.documents.paper import Figure
 from fedbench.leaderboard.places import slug
 from fedbench.papers import experiment
 from fedbench.papers.cells import chosen
-from fedbench.papers.reading import Find, read
+from fedbench.papers.reading import Find, decisive
 
 
 def curves(paper: str, find: Find) -> Iterator[Figure]:
@@ -20,7 +20,7 @@ def curves(paper: str, find: Find) -> Iterator[Figure]:
         for cell in chosen(f"{paper}:{figure.table}"):
             if not cell.matches(figure.where):
                 continue
-            found = list(read(cell, find))
+            found = decisive(cell, find)
             if found and all(one.reading is not None for one in found):
                 rows[cell.algorithm] = [record for one in found for record in one.used]
             else:

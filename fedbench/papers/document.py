@@ -14,8 +14,9 @@ from pathlib import Path
 from fedbench import bibliography, written
 from fedbench.documents.paper import KINDS, VERDICTS, Kind, Order, Paper, Table, Variation, Varied, Verdict
 from fedbench.documents.paper import Cell as Shown
-from fedbench.papers import alignment, experiment
+from fedbench.papers import alignment, experiment, parts
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables
+from fedbench.papers.compared import picture
 from fedbench.papers.curves import curves
 from fedbench.papers.orders_of_convergence import BESIDE, Claims
 from fedbench.papers.price import spent
@@ -50,6 +51,7 @@ def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -
         venue=found.venue,
         link=found.link,
         claim=experiment.experiments(paper).claim,
+        said=experiment.experiments(paper).said,
         rules=VERSION,
         counts=counts_by_kind(verdicts),
         stand_ins=sum(map(is_read_off_a_substitute, verdicts)),
@@ -83,9 +85,9 @@ def _counts(words: Iterable[Verdict]) -> dict[Verdict, int]:
 
 
 def _table(cells: Sequence[Cell], verdicts: Sequence[Judged], ordered: Sequence[Ordered], find: Find) -> Table:
-    table, address = experiment.table(cells[0]), cells[0].of
+    table, address, names = experiment.table(cells[0]), cells[0].of, {cell.name for cell in cells}
     mine = [one for one in verdicts if one.cell in cells]
-    keys, made = differing(cells), used(cells, find, varied=True)
+    keys, made = differing(cells), used(experiment.ways(cells), find, varied=True)
     return Table(
         name=cells[0].table,
         address=address,
@@ -97,9 +99,10 @@ def _table(cells: Sequence[Cell], verdicts: Sequence[Judged], ordered: Sequence[
         spent=spent(made),
         columns=tuple(keys),
         cells=tuple(_cell(one, keys) for one in mine),
-        orders=tuple(_order(one, keys) for one in ordered if one.first in cells),
+        orders=tuple(_order(one, keys) for one in ordered if one.first.name in names),
         variations=tuple(_variation(one, cells, find) for one in table.variations),
         explained=tuple(table.explained),
+        picture=picture(mine),
     )
 
 
@@ -159,12 +162,13 @@ def _order(one: Ordered, keys: Sequence[str]) -> Order:
     )
 
 
-def _variation(one: experiment.Variation, cells: Sequence[Cell], find: Find) -> Variation:
+def _variation(one: parts.Variation, cells: Sequence[Cell], find: Find) -> Variation:
     """Returns a variation with the readings of every cell that it is about."""
     rows = []
     for cell in cells:
-        if cell.matches(one.where):
-            seeds = tuple(read.reading.text for read in read_varied(cell, one, find) if read.reading is not None)
+        way = next((way for way in experiment.ways([cell]) if one in experiment.variations(way)), None)
+        if way is not None:
+            seeds = tuple(read.reading.text for read in read_varied(way, one, find) if read.reading is not None)
             rows.append(Varied(number=cell.number, printed=cell.text, seeds=seeds))
     settings = tuple(f"{key} = {json.dumps(value)}" for key, value in {**one.set, **one.options}.items())
     return Variation(name=one.name, about=one.about, set=settings, cells=tuple(rows))

@@ -6,24 +6,24 @@ The files `experiments/<key>.yaml` say so, one file for each paper.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from fedbench import plain_files, registry
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
+from fedbench.papers import ceilings
 from fedbench.papers.cells import PAPERS, Cell
+from fedbench.papers.parts import Experiments, How, Read, Seeds, StandIn, Table, Variation
 from fedbench.papers.rules import FEWEST_ROUNDS, LIMIT
 from fedbench.scenarios import load as scenarios
-from fedbench.scenarios.base import Integer, Part
 from fedbench.scenarios.local_parts import ExtremeSteps
 from fedbench.scenarios.problems import validated
-from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.schema import ACCURACY, Scenario
 
 MEASURED_ROUNDS = 100
 """The rounds after which the accuracy of a cell of utilisation is read."""
@@ -31,106 +31,9 @@ ROUND_SECONDS = 20
 """An upper bound of the virtual seconds of a round in a cell of utilisation. The round itself takes
 one second, and full gradients beside it take longer."""
 
+PAPER = "paper"
+"""What the command line calls the paper's own data, beside the names of stand-ins."""
 FOLDER = Path(__file__).with_name("experiments")
-Text = Annotated[str, Field(max_length=10_000)]
-Read = Literal["seconds_to_target", "rounds_to_target", "last_ten_accuracy", "utilisation"]
-
-
-class Varied(Part):
-    """More keys that are set for the cells that match `where`. `guess` says in a sentence what
-    decides the outcome there and is not printed."""
-
-    where: dict[str, Any]
-    set: dict[str, Any] = Field(default={})
-    guess: Text = ""
-
-
-class How(Part):
-    """How the cells that match `where` are made again.
-
-    The values of `set`, those of the entries of `varied` that match, the scenario and the selectors
-    of `algorithms` may hold {name}, which stands for that part of the cell's setting.
-
-    Attributes:
-        substitute: what stands in for something that the paper used. Then only orders are read off,
-            and `instead_of` is the paper's own scenario.
-        incomparable: why the numbers are not compared; empty if they are.
-    """
-
-    where: dict[str, Any] = Field(default={})
-    scenario: str
-    set: dict[str, Any] = Field(default={})
-    varied: tuple[Varied, ...] = ()
-    algorithms: dict[str, str]
-    read: Read
-    substitute: Text = ""
-    instead_of: str = ""
-    incomparable: Text = ""
-
-
-class Seeds(Part):
-    """How many seeds the cells that match `where` are run with. `why` is the reason if there are
-    none."""
-
-    where: dict[str, Any] = Field(default={})
-    seeds: Annotated[Integer, Field(ge=0, le=100)]
-    why: Text = ""
-
-
-class Variation(Part):
-    """One thing that is set otherwise for the cells that match `where`, to find out what moves
-    their numbers: keys of the scenario, or options of the algorithm. Its results may explain a
-    verdict but never change one."""
-
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")]
-    about: Text
-    where: dict[str, Any] = Field(default={})
-    set: dict[str, Any] = Field(default={})
-    options: dict[str, Any] = Field(default={})
-    seeds: Annotated[Integer, Field(ge=1, le=100)] = 1
-
-
-class Table(Part):
-    """What is done about a table.
-
-    Attributes:
-        kind: where its numbers come from: runs, the configuration of the code, or the orders of
-            convergence that `fedbench theory` measures.
-        orders: the key of the setting in which two cells must differ to have their order compared;
-            empty if no orders are compared.
-        apart_from: keys in which such cells may differ as well.
-        cannot: why its cells cannot be made again.
-        explained: what the variations say about numbers that differ, sentence by sentence.
-    """
-
-    about: Text
-    kind: Literal["runs", "configuration", "theory"]
-    orders: str = ""
-    apart_from: tuple[str, ...] = ()
-    how: tuple[How, ...] = ()
-    seeds: tuple[Seeds, ...] = ()
-    cannot: Text = ""
-    variations: tuple[Variation, ...] = ()
-    explained: tuple[Text, ...] = ()
-
-
-class Figure(Part):
-    """Learning curves of the cells of a table that match `where`, one line for each algorithm.
-    `name` is what the paper calls its own figure."""
-
-    name: Annotated[str, Field(max_length=100)]
-    table: str
-    where: dict[str, Any]
-
-
-class Experiments(Part):
-    """What a paper claims, in a sentence or two, what is done about its tables, and which of its
-    figures are drawn."""
-
-    schema_version: Literal[1] = Field(alias="schema")
-    claim: Text
-    tables: dict[str, Table]
-    figures: tuple[Figure, ...] = ()
 
 
 @functools.cache
@@ -153,12 +56,41 @@ def how(cell: Cell) -> How | None:
     return next(fits, None)
 
 
-def seeds(cell: Cell) -> Seeds:
-    """Returns how many seeds a cell is run with: the first entry that matches it. Raises UsageError
-    if none does."""
-    found = next((one for one in table(cell).seeds if cell.matches(one.where)), None)
+@functools.cache
+def stand_ins(cell: Cell) -> tuple[Cell, ...]:
+    """Returns a cell once for everything that stands in for its data or network, in the order of
+    the file. What is not run has none."""
+    names = [one.name for one in table(cell).stand_ins if cell.matches(one.where)] if how(cell) is not None else []
+    return tuple(dataclasses.replace(cell, stand_in=name) for name in names)
+
+
+def ways(cells: Iterable[Cell]) -> list[Cell]:
+    """Returns every cell, and behind it what stands in for it."""
+    return [way for cell in cells for way in (cell, *stand_ins(cell))]
+
+
+def standing_in(cell: Cell) -> StandIn:
+    """Returns the stand-in on which a cell is run."""
+    return next(one for one in table(cell).stand_ins if one.name == cell.stand_in)
+
+
+def declared_seeds(cell: Cell) -> Seeds:
+    """Returns how many seeds of a cell are declared: the first entry that matches it. Raises
+    UsageError if none does."""
+    entries = standing_in(cell).seeds if cell.stand_in else table(cell).seeds
+    found = next((one for one in entries if cell.matches(one.where)), None)
     if found is None:
         raise UsageError(f"experiments of {cell.of}: no entry of seeds matches cell {cell.number}")
+    return found
+
+
+def seeds(cell: Cell) -> Seeds:
+    """Returns how many seeds a cell is run with. A stand-in has none as long as the ceiling is not
+    measured of which its targets are made."""
+    found = declared_seeds(cell)
+    if cell.stand_in and found.last and standing_in(cell).of_ceiling and ceilings.reached(cell.stand_in) is None:
+        why = f"Its target is a share of the ceiling of {cell.stand_in}, which is not measured yet: `{ceilings.COMMAND}`."
+        return Seeds(seeds=0, why=why)
     return found
 
 
@@ -172,11 +104,31 @@ def scenario(cell: Cell, changes: Mapping[str, Any] | None = None) -> Scenario:
 def _scenario(cell: Cell, changes: str) -> Scenario:
     found = required_how(cell)
     varied = {key: value for one in found.varied if cell.matches(one.where) for key, value in one.set.items()}
-    given = {key: _filled(value, cell) for key, value in (found.set | varied).items()} | json.loads(changes)
-    overrides = [f"{key}={json.dumps(value)}" for key, value in given.items()]
-    resolved = scenarios.load(found.scenario.format_map(cell.setting), overrides)
+    given = {key: _filled(value, cell) for key, value in (found.set | varied).items()}
+    name = found.scenario
+    if cell.stand_in:
+        name = standing_in(cell).scenarios.get(name, name)
+        given |= _instead(cell, _loaded(name, cell, given))
+    resolved = _loaded(name, cell, given | json.loads(changes))
     limit = _limit(cell, found.read, resolved.budget.seconds)
     return scenarios.load(resolved, [] if limit is None else [f"budget.seconds={limit!r}"])
+
+
+def _loaded(name: str, cell: Cell, given: Mapping[str, Any]) -> Scenario:
+    return scenarios.load(name.format_map(cell.setting), [f"{key}={json.dumps(value)}" for key, value in given.items()])
+
+
+def _instead(cell: Cell, own: Scenario) -> dict[str, Any]:
+    """Returns the keys that are set otherwise on a stand-in, given the scenario without them. As
+    long as the ceiling is not measured, of which the target is made, it is the printed one, and
+    nothing is run."""
+    found = standing_in(cell)
+    given: dict[str, Any] = {} if found.scenarios else {"name": f"{own.name}-on-{found.name}"}
+    given |= {key: _filled(value, cell) for key, value in found.set.items()}
+    if found.of_ceiling and (ceiling := ceilings.reached(found.name)) is not None:
+        values = [ceilings.target(one.value, own.task.model, ceiling.accuracy) for one in own.targets]
+        given["targets"] = [{"metric": ACCURACY, "value": value} for value in values]
+    return given
 
 
 def guesses(cell: Cell) -> list[str]:
@@ -198,16 +150,16 @@ def _limit(cell: Cell, read: Read, seconds: float) -> float | None:
 
 def variations(cell: Cell) -> list[Variation]:
     """Returns the variations of a cell."""
-    return [one for one in table(cell).variations if cell.matches(one.where)]
+    return [one for one in table(cell).variations if cell.stand_in == one.stand_in and cell.matches(one.where)]
 
 
 def spec(cell: Cell, seed: int, variation: Variation | None = None) -> RunSpec:
     """Returns the run of a seed of a cell, or of a variation of it."""
     algorithm = registry.algorithm(selector(cell))
-    if variation is None:
-        return RunSpec(scenario(cell), algorithm, seed)
-    varied = type(algorithm).make(algorithm.options() | variation.options)
-    return RunSpec(scenario(cell, variation.set), varied, seed)
+    options = dict(standing_in(cell).options) if cell.stand_in else {}
+    options |= {} if variation is None else variation.options
+    varied = type(algorithm).make(algorithm.options() | options) if options else algorithm
+    return RunSpec(scenario(cell, None if variation is None else variation.set), varied, seed)
 
 
 def levels(cell: Cell) -> Iterator[tuple[int, Scenario, Scenario]]:

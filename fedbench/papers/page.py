@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from fedbench import written
-from fedbench.documents.paper import ORDERS, Cell, Figure, Paper, Table, Theory
+from fedbench.documents.paper import ORDERS, Cell, Figure, Paper, Table, Theory, said
 from fedbench.figures.tables.markdown import escaped
 from fedbench.leaderboard.pages.paper import runs, seeds
 from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in
@@ -28,6 +28,7 @@ def page(document: Paper) -> str:
         f"# {document.cited}",
         f"{document.title}. {document.venue}." + (f" <{document.link}>" if document.link else ""),
         "Made by `fedbench reproduce --write` from the records in `results/papers`.",
+        document.said,
         "\n".join(f"* {line}" for line in _counted(document)),
         "What the words mean:",
         "\n".join(rules),
@@ -60,12 +61,17 @@ def _table(one: Table) -> str:
         parts.append(f"`{one.command}`")
     if made := runs(one):
         parts.append(made)
+    if one.picture is not None:
+        parts += [f"![Table {one.name.removeprefix('T')}, printed and ours]({one.picture.file})", escaped(one.picture.about)]
     cells = _cells(one)
     if len(one.cells) > FEW:
         cells = f"<details><summary>{len(one.cells)} cells: {_in_words(one.counts)}</summary>\n\n{cells}\n\n</details>"
     parts += [cells, *_notes(one.cells)]
     if one.orders:
-        rows = [(row.where, row.printed, f"{SIGNS[row.order]} {row.order}", f"{row.seeds}") for row in one.orders]
+        rows = [
+            (row.where, row.printed, f"{SIGNS[row.order]} {said(row.order, row.substitute)}", f"{row.seeds}")
+            for row in one.orders
+        ]
         parts += ["Orders, as printed:", table(("Where", "Printed", "Ours", "Seeds"), [tuple(map(escaped, row)) for row in rows])]
     parts += _variations(one)
     return "\n\n".join(parts)

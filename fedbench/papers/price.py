@@ -23,7 +23,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.trainers.choose import choose, make_trainer
 from fedbench.errors import MissingDataError
-from fedbench.papers import experiment
+from fedbench.papers import experiment, parts
 from fedbench.papers.cells import Cell
 from fedbench.results.provenance import cpu
 from fedbench.results.record import Record
@@ -36,13 +36,15 @@ from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
 
 FILE = Path(__file__).with_name("rates.yaml")
-TRAINING_EXAMPLES = {"cifar10": 50_000, "cifar100": 50_000, "fashion_mnist": 60_000}
+TRAINING_EXAMPLES = {"cifar10": 50_000, "cifar10_jpeg": 50_000, "cifar100": 50_000, "fashion_mnist": 60_000}
 MEASURED = (
     ("softmax", 25),
     ("cnn_21840", 25),
     ("cnn_21840", 50),
     ("cnn_582026", 10),
     ("cnn_878538", 10),
+    ("cnn_878538", 25),
+    ("cnn_878538", 50),
     ("alexnet", 25),
     ("vgg19", 25),
     ("resnet18", 50),
@@ -71,14 +73,18 @@ class Price:
 
 @functools.cache
 def price(cell: Cell) -> Price:
-    """Returns what one seed of a cell costs in the paper's own scenario, even where another
-    scenario stands in for it.
+    """Returns what one seed of a cell costs, see `price_varied`."""
+    return price_varied(cell, None)
+
+
+def price_varied(cell: Cell, variation: parts.Variation | None) -> Price:
+    """Returns what one seed of a variation of a cell costs; of the cell itself without one.
 
     A search for a utilisation has the price of its first run. What the server computes, such as
     distillation, is left out. Raises UsageError if nothing says how the cell is made.
     """
-    resolved = _priced(cell)
-    spec = RunSpec(resolved, registry.algorithm(experiment.selector(cell)), 0)
+    resolved = _priced(cell, variation)
+    spec = RunSpec(resolved, experiment.spec(cell, 0, variation).algorithm, 0)
     steps, seconds = _planned(spec)
     rate = rates()[resolved.task.model, resolved.local.batch_size]
     evaluations = resolved.evaluation.evaluations(seconds)
@@ -103,11 +109,9 @@ def _hours_of_two_cores(core_seconds: float) -> float:
     return core_seconds / 2 / 3600
 
 
-def _priced(cell: Cell) -> Scenario:
-    """Returns the paper's own scenario of a cell, with a budget that ends at the printed number."""
-    how, resolved = experiment.required_how(cell), experiment.scenario(cell)
-    if how.instead_of:
-        return scenarios.load(how.instead_of.format_map(cell.setting))
+def _priced(cell: Cell, variation: parts.Variation | None) -> Scenario:
+    """Returns the scenario of a cell, with a budget that ends at the printed number."""
+    how, resolved = experiment.required_how(cell), experiment.spec(cell, 0, variation).scenario
     if how.read == "utilisation":
         return next(experiment.levels(cell))[1]
     if how.read in ("seconds_to_target", "rounds_to_target"):
@@ -133,10 +137,15 @@ def _planned(spec: RunSpec) -> tuple[int, float]:
     return _mean_steps(spec.scenario, int(spec.algorithm.options()["buffer_size"])), 0.0
 
 
+def training_examples(scenario: Scenario) -> int:
+    """Returns how many examples the task of a scenario has, without its data."""
+    return TRAINING_EXAMPLES[scenario.task.name]
+
+
 def _mean_steps(scenario: Scenario, of_update: int) -> int:
     """Returns the trained steps of a run with `of_update` jobs in each update, if all clients have
     equal shares of the data."""
-    examples = TRAINING_EXAMPLES[scenario.task.name] / scenario.clients
+    examples = training_examples(scenario) / scenario.clients
     of_job = (scenario.local.epochs or 1) * examples / scenario.local.batch_size
     return round(scenario.budget.updates * of_update * of_job)
 

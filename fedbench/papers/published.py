@@ -10,8 +10,9 @@ from pathlib import Path
 
 from fedbench.documents.paper import Paper
 from fedbench.figures import style
+from fedbench.figures.agreement import draw_agreement
 from fedbench.figures.curves import draw_curves
-from fedbench.papers import orders_of_convergence, rules
+from fedbench.papers import challenge, orders_of_convergence, rules
 from fedbench.papers.cells import PAPERS, cells
 from fedbench.papers.curves import curves
 from fedbench.papers.document import document
@@ -56,6 +57,7 @@ class Committed:
         yield archives / VERDICTS, json.dumps(self.verdicts(), indent=1, allow_nan=False) + "\n"
         for one in self.documents(root):
             yield root / PAGES / f"{one.key}.md", page(one)
+        yield root / PAGES / challenge.FILE, challenge.page()
 
 
 def write(root: Path, archives: Path) -> Iterator[Path]:
@@ -65,6 +67,10 @@ def write(root: Path, archives: Path) -> Iterator[Path]:
     for file, text in committed.texts(root, archives):
         write_atomically(file, text.encode())
         yield file
+    for pictured in (table.picture for one in committed.documents() for table in one.tables):
+        if pictured is not None:
+            style.write(draw_agreement(pictured.data, style.WIDTHS["page"]), root / PAGES / pictured.file)
+            yield root / PAGES / pictured.file
     for paper in PAPERS:
         for one in curves(paper, committed.find):
             bold = [line.row for line in one.data.lines]

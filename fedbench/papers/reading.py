@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from fedbench import registry
 from fedbench.analysis.curves import last_k_mean
-from fedbench.analysis.hits import first_hit
+from fedbench.analysis.hits import first_hit, held
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import RecordError, UsageError
-from fedbench.papers import experiment
+from fedbench.papers import experiment, parts
 from fedbench.papers.cells import Cell
 from fedbench.papers.judging import Reading
 from fedbench.papers.rules import FEWEST_ROUNDS
@@ -50,18 +50,26 @@ def step(cell: Cell) -> float:
 
 
 def read(cell: Cell, find: Find) -> Iterator[Read]:
-    """Yields what every seed of a cell says, in order; nothing for a cell that is not run."""
+    """Yields what every seed of a cell says, in order; nothing for a cell that is not run. Seeds
+    that are run later come last."""
     how = experiment.how(cell)
     if how is None:
         return
-    for seed in range(experiment.seeds(cell).seeds):
+    for seed in range(experiment.seeds(cell).last):
         if how.read == "utilisation":
             yield _utilisation(cell, seed, find)
         else:
             yield _one_run(cell, how.read, experiment.spec(cell, seed), find)
 
 
-def read_varied(cell: Cell, variation: experiment.Variation, find: Find) -> Iterator[Read]:
+def decisive(cell: Cell, find: Find) -> list[Read]:
+    """Returns what the seeds say on which a verdict rests: all of them if all have a number, and
+    otherwise those that are not run later."""
+    found = list(read(cell, find))
+    return found if all(one.reading is not None for one in found) else found[: experiment.seeds(cell).seeds]
+
+
+def read_varied(cell: Cell, variation: parts.Variation, find: Find) -> Iterator[Read]:
     """Yields what every seed of a variation of a cell says, in order. Raises UsageError for a cell
     of utilisation, which needs a search."""
     how = experiment.how(cell)
@@ -71,7 +79,7 @@ def read_varied(cell: Cell, variation: experiment.Variation, find: Find) -> Iter
         yield _one_run(cell, how.read, experiment.spec(cell, seed, variation), find)
 
 
-def _one_run(cell: Cell, what: experiment.Read, spec: RunSpec, find: Find) -> Read:
+def _one_run(cell: Cell, what: parts.Read, spec: RunSpec, find: Find) -> Read:
     record = find(spec)
     if record is None:
         return Read(spec.seed, None, spec, ())
@@ -93,9 +101,12 @@ def _accuracy(cell: Cell, record: Record, share: float | None) -> Reading:
 
 
 def _hit(record: Record, scenario: Scenario, axis: str) -> Reading:
-    """Returns the place on an axis of the first evaluation that reached the highest target. For a
-    miss it is the place where the run ended, and for a run that diverged the end of its budget."""
-    hit = first_hit(record, "test_accuracy", max(target.value for target in scenario.targets), axis)
+    """Returns the place on an axis of the first evaluation that reached the highest target, or that
+    held it if the run went on for that (`budget.hold: window`). For a miss it is the place where
+    the run ended, and for a run that diverged the end of its budget."""
+    goal = max(scenario.targets, key=lambda one: one.value)
+    is_held = scenario.budget.hold == "window"
+    hit = held(record, goal, axis) if is_held else first_hit(record, "test_accuracy", goal.value, axis)
     missed = hit.reached is None
     return Reading(hit.restricted, missed, diverged=missed and record.state == "diverged")
 

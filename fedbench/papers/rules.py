@@ -40,8 +40,9 @@ are at best close, since to agree with a guess is not to reproduce. The guess is
 verdict, and the reason says that it is judged with the number. A number is not comparable if it was
 measured on other hardware or is damaged in our copy of the paper. Options are those that the paper
 prints. It is not run if data are missing or the price is too high. A scenario that stands in for
-another (Fashion-MNIST for CIFAR-10) gives no verdict: the number is not run, and the page says what
-stands in.
+another (Fashion-MNIST or CIFAR-10 as JPEG for CIFAR-10) gives no verdict: the number is not run,
+and the page says what stands in. Its targets are the same shares of what central training reaches,
+see `ceilings`.
 
 A fact of configuration, such as a count of parameters or a rate, agrees with the code or differs
 from it. Such facts are counted apart from measured results.

@@ -27,7 +27,7 @@ def is_trained(cell: Cell) -> bool:
 
 def is_run(cell: Cell) -> bool:
     """Returns whether a cell is run, so that its number or an order of it can be read off."""
-    return is_trained(cell) and experiment.seeds(cell).seeds > 0
+    return is_trained(cell) and experiment.seeds(cell).last > 0
 
 
 def lacks(cell: Cell) -> str:
@@ -58,21 +58,22 @@ def archive_of(folder: Path, cell: Cell) -> Path:
     return folder / f"{cell.paper}-{cell.table}"
 
 
-def _reads(cells: Iterable[Cell], find: Find, *, varied: bool) -> Iterator[Read]:
+def _reads(cells: Iterable[Cell], find: Find, *, varied: bool, only: str | None = None) -> Iterator[Read]:
     for cell in cells:
-        if is_run(cell):
+        if is_run(cell) and only is None:
             yield from read(cell, find)
-        for variation in experiment.variations(cell) if varied else ():
-            yield from read_varied(cell, variation, find)
+        for variation in experiment.variations(cell) if varied or only is not None else ():
+            if only in (None, variation.name):
+                yield from read_varied(cell, variation, find)
 
 
-def needed(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[RunSpec]:
+def needed(cells: Iterable[Cell], find: Find, *, varied: bool = False, only: str | None = None) -> list[RunSpec]:
     """Returns the runs that the cells still need, each once. `varied` adds those of their
-    variations.
+    variations, and with `only` it is those of the variation of that name.
 
     More may be needed later, since the next run of a search depends on what it has found.
     """
-    specs = [one.needs for one in _reads(cells, find, varied=varied) if one.needs is not None]
+    specs = [one.needs for one in _reads(cells, find, varied=varied, only=only) if one.needs is not None]
     return list({spec.run_id: spec for spec in specs}.values())
 
 
@@ -93,6 +94,7 @@ def compute(
     store: Store,
     *,
     varied: bool = False,
+    only: str | None = None,
     processes: int = 1,
     options: RunOptions | None = None,
     progress: bool | None = None,
@@ -104,6 +106,7 @@ def compute(
         cells: the cells whose numbers are wanted. Those that are not run need nothing.
         store: the store in which records are looked for and to which new ones are written.
         varied: whether the variations of the cells are computed as well.
+        only: the name of the variation that is computed alone.
         processes: how many runs are computed at a time, each in a process of its own.
         options: how runs are computed. By default, interrupted runs go on.
         progress: whether to show how the runs go, as in `fedbench.launch.runner.run`.
@@ -113,7 +116,7 @@ def compute(
     """
     failed: dict[str, str] = {}
     while True:
-        wanted = [spec for spec in needed(cells, in_store(store), varied=varied) if spec.run_id not in failed]
+        wanted = [spec for spec in needed(cells, in_store(store), varied=varied, only=only) if spec.run_id not in failed]
         if not wanted:
             return failed
         tally = campaign.compute(wanted, store, processes=processes, options=options, progress=progress)

@@ -7,17 +7,17 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from fedbench.documents.paper import Kept
+from fedbench.documents.paper import Kept, said
 from fedbench.documents.paper import Verdict as Word
 from fedbench.papers import experiment, facts, orders_of_convergence
 from fedbench.papers.cells import Cell
-from fedbench.papers.judging import Printed, Reading, judge, order
+from fedbench.papers.judging import Printed, Reading, interval_of, judge, order
 from fedbench.papers.price import Price, price
-from fedbench.papers.reading import Find, read, step
+from fedbench.papers.reading import Find, decisive, step
 from fedbench.papers.runs import is_trained
 from fedbench.written import exact
 
-NEEDS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
+NEEDS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "stl10": "STL-10"}
 """Names of the data sets that not every machine can have."""
 
 
@@ -38,7 +38,8 @@ class Verdict:
         ours: where a number of the code is from, or how an order was measured.
         run_ids: those of the records that the number was read off, sorted.
         command: the command that makes the number again; empty where none does.
-        seeds: how many seeds the cell is run with.
+        seeds: how many seeds the verdict rests on.
+        stood_in: what was measured on everything that stands in, in the order of the experiments.
     """
 
     cell: Cell
@@ -53,6 +54,7 @@ class Verdict:
     run_ids: tuple[str, ...] = ()
     command: str = ""
     seeds: int = 0
+    stood_in: tuple[Verdict, ...] = ()
 
     @property
     def price(self) -> Price | None:
@@ -81,6 +83,13 @@ class Verdict:
             "command": self.command,
             "price": None if self.price is None else {"steps": self.price.steps, "core_seconds": self.price.core_seconds},
             "seeds": self.seeds,
+            "stand_ins": {
+                one.cell.stand_in: {
+                    "readings": {str(seed): asdict(each) for seed, each in one.readings.items()},
+                    "mean": one.mean,
+                }
+                for one in self.stood_in
+            },
         }
 
 
@@ -118,9 +127,25 @@ def _of_runs(cell: Cell, find: Find) -> Verdict:
     table, how = experiment.table(cell), experiment.how(cell)
     if how is None:
         return Verdict(cell, "not run", table.cannot or experiment.seeds(cell).why, {})
-    seeds = experiment.seeds(cell)
-    found = list(read(cell, find))
-    used = sorted({record.run_id for one in found for record in one.used})
+    known = _measured(cell, find)
+    stood_in = tuple(one for way in experiment.stand_ins(cell) if (one := _measured(way, find)).readings)
+    if known.readings:
+        known = replace(known, stood_in=stood_in)
+        if cell.damaged or how.incomparable:
+            return replace(known, word="not comparable", why=cell.damaged or how.incomparable)
+        judged = judge(_printed(cell), list(known.readings.values()))
+        return replace(known, word=judged.word, why=judged.why)
+    why = needs(cell) if known.seeds and not known.run_ids else ""
+    if stood_in:
+        first, why = stood_in[0], f"{why} Orders are read off a substitute.".strip()
+        return replace(first, cell=cell, why=why, guesses=known.guesses, seeds=known.seeds, stood_in=stood_in)
+    return replace(known, why=why or known.why)
+
+
+def _measured(cell: Cell, find: Find) -> Verdict:
+    """Returns what was measured of a cell or of what stands in for it, and why nothing was. It is
+    no verdict yet."""
+    seeds, found = experiment.seeds(cell), decisive(cell, find)
     readings = {one.seed: one.reading for one in found if one.reading is not None}
     known = Verdict(
         cell,
@@ -128,35 +153,28 @@ def _of_runs(cell: Cell, find: Find) -> Verdict:
         seeds.why,
         {},
         guesses=tuple(experiment.guesses(cell)),
-        substitute=how.substitute,
-        run_ids=tuple(used),
+        substitute=experiment.standing_in(cell).about if cell.stand_in else "",
+        run_ids=tuple(sorted({record.run_id for one in found for record in one.used})),
         command=_command(cell),
-        seeds=seeds.seeds,
+        seeds=len(found),
     )
-    needs = _needs(cell, how)
-    if needs and not how.substitute and not readings:
-        return replace(known, why=needs)
-    if not seeds.seeds:
+    if not found:
         return known
-    if len(readings) < seeds.seeds:
-        why = f"{len(readings)} of {seeds.seeds} seeds have a record." if readings else "Its runs have not been made yet."
-        return replace(known, why=f"{needs if how.substitute else ''} {why}".strip())
-    judged = judge(
-        Printed(cell.amount, cell.is_accuracy, cell.censored, bool(known.guesses), step(cell)), list(readings.values())
-    )
-    known = replace(known, readings=readings, mean=judged.interval.mean, half_width=judged.interval.half_width)
-    if how.substitute:
-        return replace(known, why=f"{needs} Orders are read off a substitute.")
-    if cell.damaged or how.incomparable:
-        return replace(known, word="not comparable", why=cell.damaged or how.incomparable)
-    return replace(known, word=judged.word, why=judged.why)
+    if len(readings) < len(found):
+        why = f"{len(readings)} of {len(found)} seeds have a record." if readings else "Its runs have not been made yet."
+        return replace(known, why=why)
+    interval = interval_of(list(readings.values()), step(cell))
+    return replace(known, readings=readings, mean=interval.mean, half_width=interval.half_width)
 
 
-def _needs(cell: Cell, how: experiment.How) -> str:
+def _printed(cell: Cell) -> Printed:
+    return Printed(cell.amount, cell.is_accuracy, cell.censored, bool(experiment.guesses(cell)), step(cell))
+
+
+def needs(cell: Cell) -> str:
     """Returns a sentence about the data that a cell's own experiment needs; empty if every machine
     has them."""
-    name = cell.setting.get("dataset", "") if how.substitute else experiment.scenario(cell).task.name
-    data = NEEDS.get(name, name if name in NEEDS.values() else "")
+    data = NEEDS.get(experiment.scenario(cell).task.name)
     return f"It needs {data}." if data else ""
 
 
@@ -181,6 +199,12 @@ class Ordered:
     substitute: str
 
     @property
+    def word(self) -> str:
+        """The order in words, such as `substitute: order kept` for one that is read off what stands
+        in."""
+        return said(self.order, self.substitute)
+
+    @property
     def text(self) -> str:
         """The printed order, such as `FedAvg < FedBuff`."""
         sign = "<" if self.first.amount < self.second.amount else ">"
@@ -193,6 +217,7 @@ class Ordered:
             "second": self.second.name,
             "printed": self.text,
             "order": self.order,
+            "word": self.word,
             "seeds": self.seeds,
             "substitute": self.substitute,
         }
@@ -204,9 +229,10 @@ def orders(verdicts: Sequence[Verdict]) -> Iterator[Ordered]:
     Both numbers of a pair were measured, belong to one table and have a printed order. They differ
     in the key of the table's `orders`, and otherwise only in keys of `apart_from`.
     """
-    for a, b in itertools.combinations([one for one in verdicts if one.readings], 2):
+    own = [one for one in verdicts if one.readings and not one.substitute]
+    for a, b in itertools.combinations([*own, *(other for one in verdicts for other in one.stood_in)], 2):
         table = experiment.table(a.cell)
-        if a.cell.of != b.cell.of or not table.orders or not _has_order(a.cell, b.cell):
+        if (a.cell.of, a.cell.stand_in) != (b.cell.of, b.cell.stand_in) or not table.orders or not _has_order(a.cell, b.cell):
             continue
         keys = (a.cell.known.keys() | b.cell.known.keys()) - {table.orders, *table.apart_from}
         if a.cell.known[table.orders] == b.cell.known[table.orders] or any(

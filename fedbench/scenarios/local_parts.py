@@ -93,7 +93,7 @@ Steps = Annotated[
 ]
 
 
-LATER = ("schedule", "clip_norm", "label_smoothing", "momentum", "nesterov", "optimizer", "optimizer_sha256")
+LATER = ("order", "schedule", "clip_norm", "label_smoothing", "momentum", "nesterov", "optimizer", "optimizer_sha256")
 """Keys of the local work that are written only where they are set."""
 
 
@@ -104,19 +104,23 @@ class LocalPart(Part):
     Steps are a number, a list with one number per client, or a group whose `kind` says how they
     differ; without a kind it is normal.
 
-    `schedule` has the factors of the rate. `clip_norm` bounds the Euclidean norm of the gradient of
-    every mini-batch: a longer one is scaled to it, before weight decay and all other terms.
-    `label_smoothing` is the weight of the uniform distribution over classes in the targets of the
-    clients' loss; evaluated losses are without it. `momentum` is that of every algorithm's local
-    SGD, and begins anew in every job; with `nesterov` it has Nesterov's form, as torch defines it.
-    It takes the place of plain SGD, as an `optimizer` does, which is the code of an optimiser of
-    one's own, `path/to/myopt.py:Lion` or `package.module:Lion`, and `optimizer_sha256` the sum of
-    that file, which is filled in when the scenario is read.
+    `order` is that of a client's examples. They are shuffled anew for every pass over them. With
+    as_stored every job takes them in the order of the training data, from the first one on, and
+    with by_class class by class, as a loader without shuffling has them after a deal of examples
+    that were sorted by class. `schedule` has the factors of the rate. `clip_norm` bounds the
+    Euclidean norm of the gradient of every mini-batch: a longer one is scaled to it, before weight
+    decay and all other terms. `label_smoothing` is the weight of the uniform distribution over
+    classes in the targets of the clients' loss; evaluated losses are without it. `momentum` is that
+    of every algorithm's local SGD, and begins anew in every job; with `nesterov` it has Nesterov's
+    form, as torch defines it. It takes the place of plain SGD, as an `optimizer` does, which is the
+    code of an optimiser of one's own, `path/to/myopt.py:Lion` or `package.module:Lion`, and
+    `optimizer_sha256` the sum of that file, which is filled in when the scenario is read.
     """
 
     steps: Steps | None = None
     epochs: PositiveInt | None = None
     batch_size: PositiveInt = 10
+    order: Literal["shuffled", "as_stored", "by_class"] = "shuffled"
     schedule: AnySchedule | None = None
     clip_norm: PositiveFloat | None = None
     label_smoothing: Annotated[Float, Field(ge=0, lt=1)] = 0.0
@@ -149,7 +153,8 @@ class LocalPart(Part):
         """Returns the keys without the later ones that have their default, so that older records
         and hashes stay as they are."""
         content: dict[str, object] = handler(self)
-        return {key: value for key, value in content.items() if value or key not in LATER}
+        defaults = {key: type(self).model_fields[key].default for key in LATER}
+        return {key: value for key, value in content.items() if key not in LATER or value != defaults[key]}
 
     def factor_of_version(self, version: int) -> float:
         """Returns the factor of the rate in jobs that start from this version."""

@@ -8,7 +8,8 @@ from fedbench.scenarios.availability_parts import Always
 from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialSteps, PerStep, SizeScore
 from fedbench.scenarios.data_parts import Iid
 from fedbench.scenarios.network_parts import Network
-from fedbench.scenarios.schema import RoundsPart, Scenario
+from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.server_parts import RoundsPart
 from fedbench.scenarios.slowdowns import Slowdown
 
 

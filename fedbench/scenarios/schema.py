@@ -31,6 +31,7 @@ from fedbench.scenarios.data_parts import (
 from fedbench.scenarios.evaluation_parts import EvaluationPart
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.network_parts import Network
+from fedbench.scenarios.server_parts import RoundsPart, ServerPart
 
 MOST_CLIENTS = 1_000_000
 MOST_POINTS = 1 << 21  # points of the evaluation grid
@@ -52,35 +53,6 @@ CODE = (("task", "model"), ("task", "loss"), ("local", "optimizer"))
 """Keys that may name code of one's own, whose sum is in a key beside them."""
 NOT_HASHED = ("about", "network.trace.folder", "network.trace.upload.folder")
 """Keys that change nothing: the sum of traces is hashed, wherever they are."""
-
-
-class RoundsPart(Part):
-    """Rules for every algorithm that works in rounds.
-
-    A round is closed `deadline_seconds` after its start, with the results that have arrived.
-    `over_selection` is how many more clients are selected than a round needs; the first results to
-    arrive count.
-    """
-
-    deadline_seconds: Annotated[Float, Field(ge=1e-9, le=1e9)] | None = None
-    over_selection: Annotated[Integer, Field(ge=0, le=2**31 - 1)] = 0
-
-    @property
-    def text(self) -> str:
-        """Returns the rules in words; empty if there are none."""
-        deadline = "" if self.deadline_seconds is None else f"deadline {self.deadline_seconds:g} s"
-        more = f"over-selection {self.over_selection}" if self.over_selection else ""
-        return ", ".join(part for part in (deadline, more) if part)
-
-
-class ServerPart(Part):
-    """The server's speed at its own work with models, which some algorithms have.
-
-    It computes the gradients of so many examples in a virtual second, and forward passes three
-    times as fast. It makes one update after the other. Without a speed its work takes no time.
-    """
-
-    gradients_per_second: Annotated[Float, Field(ge=1e-6, le=1e15)] | None = None
 
 
 class BudgetPart(Part):
@@ -193,6 +165,7 @@ class Scenario(Part):
         for key, is_given in (
             (f"partition.kind {self.partition.kind}", self.partition.kind in BY_CLASS),
             ("local.label_smoothing", self.local.label_smoothing),
+            ("local.order by_class", self.local.order == "by_class"),
             ("compute.slowdown.by_label", by_label),
             *((f"evaluation.metrics {one.name}", one.code is None) for one in self.evaluation.metrics),
         ):

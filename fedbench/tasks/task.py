@@ -21,15 +21,16 @@ class Task:
     shape, has an Embedding whose symbols they are not, or has not one output per class.
 
     `augmentation` changes the images of a job's steps, and no others. A trainer that does not know
-    it must refuse the task. `files` has the SHA-256 of files without published sums on which a
-    result depends, by name; the sums are in the inputs digest. `warnings` are sentences about the
-    data, which a record keeps.
+    it must refuse the task. `on_request` is one that a scenario has to ask for. `files` has the
+    SHA-256 of files without published sums on which a result depends, by name; the sums are in the
+    inputs digest. `warnings` are sentences about the data, which a record keeps.
     """
 
     name: str
     model: Model | EncoderModel | OwnModel
     dataset: Dataset
     augmentation: CropAndFlip | None = None
+    on_request: CropAndFlip | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 

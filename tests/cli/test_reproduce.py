@@ -64,13 +64,39 @@ def test_without_committed_records_there_are_no_verdicts(tmp_path: Path) -> None
         (["001", "--write"], "it is about all papers"),
         (["--write"], "is none; run it there"),
         (["001:T1", "--pack"], "it has no record of these cells"),
-        (["000:T1", "--cells", "17,18"], "none of the cells (2) can be run here: data set cifar10: not on this machine"),
+        (["000:T1", "--on", "papr"], "--on papr: unknown; did you mean 'paper'?; known for these cells: paper, cifar10-jpeg"),
+        (["001:T1", "--variation", "one-fast"], "--variation one-fast: unknown; did you mean"),
+        (
+            ["000:T1", "--cells", "17,18", "--on", "paper"],
+            "none of the cells (2) can be run here: data set cifar10: not on this machine",
+        ),
     ],
 )
 def test_wrong_use(arguments: list[str], message: str, tmp_path: Path) -> None:
     result = fedbench("reproduce", *arguments, cwd=tmp_path, FEDBENCH_DATA=str(tmp_path))
     assert result.returncode == 2
     assert message in " ".join(result.stderr.split())
+
+
+def test_prices_of_what_is_declared(tmp_path: Path) -> None:
+    found = rows("000:T1", "--price")
+    named = {str(row["declared"]): row for row in found}
+    assert named["000:T1, variation by-class"]["cells"] == [33, 41, 45]
+    table = fedbench("reproduce", "000:T1", "--price", "--archives", str(ROOT / ARCHIVES), cwd=tmp_path, COLUMNS="250")
+    assert "fedbench reproduce 000:T1 --variation by-class" in table.stdout
+    assert "hours of one core in all" in table.stdout
+
+
+@pytest.mark.fashion
+def test_one_variation_is_run_alone(tmp_path: Path) -> None:
+    """With the committed digest, and no run of the cell itself."""
+    needs_avx512()
+    archives = ["--archives", str(ROOT / ARCHIVES)]
+    result = fedbench(
+        "reproduce", "001:T1", "--cells", "3", "--variation", "one-fast-10", "--store", "runs", *archives, cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    assert "against the committed records: 1 identical" in result.stderr
 
 
 def needs_avx512() -> None:

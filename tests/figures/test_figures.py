@@ -12,6 +12,7 @@ from fedbench.analysis.board import Board
 from fedbench.analysis.pictures.boards import heat, solved_profiles
 from fedbench.analysis.pictures.learning_curves import learning_curves
 from fedbench.analysis.pictures.ledgers import participation, staleness
+from fedbench.analysis.pictures.points import DesignPicture, FactorLine, PointColumn
 from fedbench.analysis.pictures.sensitivity import Sensitivity, Sought, Tried
 from fedbench.analysis.profiles import Reference, Solved
 from fedbench.engine.label_map import LabelMap
@@ -26,7 +27,6 @@ from fedbench.figures.sensitivity import draw_sensitivity
 from fedbench.figures.style import Drawn
 from fedbench.figures.timeline import draw_timelines
 from fedbench.results.record import Record
-from fedbench.suites.design.picture import DesignPicture, FactorLine, PointColumn
 from tests.conftest import TARGET, alter
 from tests.figures.conftest import content, runs
 

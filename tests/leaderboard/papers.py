@@ -142,7 +142,7 @@ def content(key: str = "wu2021", **more: Any) -> dict[str, Any]:
     known = {
         "number": "001", "key": key, "cited": "Wu et al. 2021", "title": "A calibration", "venue": "Journal",
         "link": "https://arxiv.org/abs/2112.09355",
-        "claim": "A calibration removes a bias.", "rules": 2, "counts": counts, "stand_ins": 1,
+        "claim": "A calibration removes a bias.", "said": "Little comes out.", "rules": 2, "counts": counts, "stand_ins": 1,
         "orders": {"kept": 1, "undecided": 1, "kept once": 1, "broken once": 1}, "stand_in_orders": {"broken": 1},
         "tables": tables,
         "theory": [claim("against T, exponent", "slope", low=-0.53, high=-0.43), claim("below the bound", "bound", holds=False)],

@@ -81,6 +81,7 @@ def test_every_number_of_a_real_paper_is_there_with_its_verdict(record: Make, re
 
 def test_a_page_says_it_in_words_and_signs(site: Site) -> None:
     page = paper.render(site, site.papers[0])
+    assert "<p>Little comes out.</p>" in page
     Page(page)
     assert row(page, "T1-1") == "1 FedAvg 0.1 51.9 52.1 ± 3.0 51, 52, 53 ✓ reproduced Why 1. 30 min"
     assert "✗ contradicted" in row(page, "T1-3")
@@ -132,7 +133,7 @@ def test_orders_of_one_place_stand_together_and_say_what_stands_in(site: Site) -
     orders = page.partition('aria-label="Orders of T1"')[2].partition("</table>")[0]
     assert [words(one) for one in orders.split("<tr>")[2:]] == [
         "0.1 FedAvg < FedBuff ✓ kept 3 what the paper used",
-        "0.1 c < d ✗ broken 3 Digits stand in.",
+        "0.1 c < d substitute: order ✗ broken 3 Digits stand in.",
         "b > c ~ undecided 3 what the paper used",
         "b > d (✓) kept once 3 what the paper used",
         "c > d (✗) broken once 3 what the paper used",
@@ -227,7 +228,7 @@ def test_a_page_opens_with_what_came_out(site: Site) -> None:
         "A calibration removes a bias. 4 of 6 printed results were measured again: 1 is reproduced, 1 is close, 1 is not decided and "
         "1 is contradicted. Of 40 printed constants of configuration, 39 agree and 1 differs. Of 1 printed rate of convergence, 1 is "
         "consistent with the bound. Of 4 orders of two measured results, 1 is kept, 1 is undecided, 1 is kept once and 1 is broken "
-        "once. Of 1 order of results on data that stand in for the paper’s, 1 is broken."
+        "once. Of 1 order of results on data that stand in for the paper’s, 1 is broken. Little comes out."
     )
     nothing = made(counts={"runs": {"not run": 78}, "configuration": {"agrees": 112}}, orders={}, stand_in_orders={}, claim="C.")
     assert papers.summary(nothing) == (

@@ -40,7 +40,7 @@ def test_the_price_is_made_of_the_rates() -> None:
 def test_a_run_has_cost_what_it_trained() -> None:
     """By its own steps and evaluations. All that is committed fits the ten hours of two cores that
     the runs may take, as the reasons of the cells that are not run say."""
-    known = used(cells(), in_archives(ROOT / ARCHIVES, cells()), varied=True)
+    known = used(experiment.ways(cells()), in_archives(ROOT / ARCHIVES, cells()), varied=True)
     (one,) = (record for record in known if record.run_id == experiment.spec(chosen("001:T1", "2")[0], 0).run_id)
     rate, trained = rates()["cnn_21840", 25], one.ledger.trained_steps
     assert trained >= 20_000

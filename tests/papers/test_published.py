@@ -14,7 +14,7 @@ import scipy.stats
 
 from fedbench.documents.paper import VERDICTS
 from fedbench.leaderboard.verdicts import MEASURED
-from fedbench.papers import experiment, orders_of_convergence, published
+from fedbench.papers import ceilings, experiment, orders_of_convergence, published
 from fedbench.papers.cells import PAPERS, Cell, cells
 from fedbench.papers.rules import VERSION
 from fedbench.papers.runs import ARCHIVES, in_archives, used
@@ -156,14 +156,14 @@ def test_the_archives_hold_what_is_used_and_nothing_else() -> None:
     """Made without local changes, after the rules; every record is behind a cell, an order or a
     variation."""
     find = in_archives(FOLDER, cells())
-    wanted = {record.run_id for record in used(cells(), find, varied=True)}
+    wanted = {record.run_id for record in used(experiment.ways(cells()), find, varied=True)}
     for place in sorted(FOLDER.iterdir()):
         if not archive.is_archive(place):
             continue
-        for record in archive.read(place):
+        for record in [] if place.name == ceilings.FOLDER else archive.read(place):
             assert record.run_id in wanted, f"{place.name}: {record.selector} seed {record.seed}"
             assert record.provenance.dirty is False
-            assert record.provenance.trainer == "native"
+            assert record.provenance.trainer == ("torch" if record.spec.scenario.task.augmentation == "crop_flip" else "native")
 
 
 def test_all_claims_that_stand_beside_the_tables_are_committed_and_hold() -> None:

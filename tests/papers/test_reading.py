@@ -54,6 +54,15 @@ def test_the_first_hit_in_seconds_and_in_rounds() -> None:
     assert [one.reading for one in read(cell("001:T1", 2), by_seed(records))] == [Reading(2), Reading(2), Reading(1)]
 
 
+def test_a_run_that_goes_on_counts_when_it_holds_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0.91 is touched at 2 s and lost again; from 4 s on it is held."""
+    one, touched = cell("000:T1", 9), curve(0.5, 0.91, 0.5, *[0.91] * 5)
+    held = next(variation for variation in experiment.table(one).variations if variation.name == "held")
+    (first,) = read_varied(one, held, by_seed({0: touched}))
+    (*_, third) = read(one, by_seed(dict.fromkeys(range(3), touched)))
+    assert (first.reading, third.reading) == (Reading(4), Reading(2))
+
+
 def test_the_mean_of_the_last_ten_accuracies() -> None:
     records = dict.fromkeys(range(3), curve(0.0, *[0.5] * 5, *[0.6] * 5))
     (first, *_) = read(cell("004:T6", 1), by_seed(records))

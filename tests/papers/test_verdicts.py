@@ -9,7 +9,7 @@ import pytest
 
 from fedbench.documents.paper import Theory
 from fedbench.engine.spec import RunSpec
-from fedbench.papers import experiment, facts
+from fedbench.papers import experiment, facts, parts
 from fedbench.papers.cells import Cell, cells, chosen
 from fedbench.papers.orders_of_convergence import MEASURED, PRINTED
 from fedbench.papers.reading import Find, step
@@ -98,7 +98,7 @@ def test_a_guess_and_a_damaged_number() -> None:
 def test_a_substitute_gives_no_verdict_on_a_number() -> None:
     one = cell("004:T6", 3)
     known = record(curve=[0.7539] * 12)
-    found = verdict(one, lambda spec: known, {})
+    found = verdict(one, lambda spec: known if "fashion" in spec.scenario.name else None, {})
     assert (found.word, found.mean) == ("not run", pytest.approx(75.39))
     assert found.why == "It needs CIFAR-10. Orders are read off a substitute."
 
@@ -179,7 +179,7 @@ def test_orders_on_a_substitute_say_so() -> None:
     accuracies = {"fedbuff": 0.8, "fedecho": 0.7}
 
     def find(spec: RunSpec) -> Record | None:
-        accuracy = accuracies.get(spec.algorithm.name)
+        accuracy = accuracies.get(spec.algorithm.name) if "fashion" in spec.scenario.name else None
         return None if accuracy is None else record(curve=[accuracy] * 12)
 
     found = list(orders(all_verdicts(chosen("004:T2"), find, {})))
@@ -188,6 +188,31 @@ def test_orders_on_a_substitute_say_so() -> None:
     assert {one.order for one in orders(all_verdicts(chosen("004:T2"), find, {}))} == {"broken"}
     assert len(found) == 2  # two heterogeneities; FedEcho's other public data stand for nothing here
     assert all("Fashion-MNIST" in one.substitute for one in found)
+    assert {one.word for one in found} == {"substitute: order undecided"}
+
+
+def test_who_brings_the_data_gets_a_verdict_beside_what_stood_in() -> None:
+    """Both have orders, and none of a pair of them."""
+    accuracies = {"fedbuff": 0.8, "fedecho": 0.6}
+
+    def find(spec: RunSpec) -> Record | None:
+        return record(curve=[accuracies.get(spec.algorithm.name, 0.5)] * 12)
+
+    found = all_verdicts(chosen("004:T2", "1,17"), find, {})
+    assert [one.word for one in found] == ["not decided", "not decided"]
+    assert [[way.cell.stand_in for way in one.stood_in] for one in found] == [["fashion", "cifar10-jpeg"]] * 2
+    assert [one.word for one in orders(found)] == [
+        "broken",
+        "substitute: order broken",
+        "substitute: order undecided",
+    ]  # two seeds
+
+
+def test_seeds_that_are_run_later_count_when_all_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "seeds", lambda one: parts.Seeds(seeds=1, then=3))
+    two, three = (verdict(cell("000:T1", 1), gives({("000:T1", 1): places}), {}) for places in ((48, 90), (48, 51, 54)))
+    assert (two.mean, two.seeds) == (48, 1)
+    assert (three.mean, three.seeds) == (51, 3)
 
 
 def test_a_damaged_number_has_no_order() -> None:

@@ -13,13 +13,15 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from fedbench.engine.data import Data
 from fedbench.engine.trainers.choose import choose
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.places import data_root
 from fedbench.registry import algorithm, find
+from fedbench.scenarios.load import load
 from fedbench.tasks import cifar10_jpeg
 from fedbench.tasks.available import outline
-from fedbench.tasks.cifar10_jpeg import ARCHIVE, CIFAR10_JPEG, MEAN, STD, Jpegs
+from fedbench.tasks.cifar10_jpeg import ARCHIVE, AUGMENTATION, CIFAR10_JPEG, MEAN, STD, Jpegs
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
@@ -73,6 +75,17 @@ def test_the_cnn_trains_natively() -> None:
     assert (found.model.dim, found.is_augmented) == (878_538, False)
     assert choose(found, algorithm("fedavg")).name == "native"
     assert find("task", "cifar10-jpeg") is cifar10_jpeg.load
+
+
+def test_images_are_augmented_on_request_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    published, _ = write(tmp_path)
+    data = cifar10_jpeg.dataset(published, tmp_path)
+    monkeypatch.setattr(cifar10_jpeg, "dataset", lambda: data)
+    keys = ["task.name=cifar10_jpeg", "task.model=cnn_878538"]
+    for how, expected in (([], None), (["task.augmentation=none"], None), (["task.augmentation=crop_flip"], AUGMENTATION)):
+        found = Data(load("digits-demo", [*keys, *how]), 0)
+        assert found.outline.is_augmented == (expected is not None)
+        assert found.task.augmentation == expected
 
 
 @pytest.mark.slow

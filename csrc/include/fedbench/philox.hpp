@@ -137,7 +137,8 @@ inline constexpr std::int64_t kMostDraws = std::int64_t{1} << 28;
 
 /// Mini-batches of one job: consecutive slices of a permutation of the client's n examples; the
 /// short last slice is used, then a new permutation follows from the same stream. A batch larger
-/// than n becomes n. `offsets` has steps + 1 entries into `rows`.
+/// than n becomes n. `offsets` has steps + 1 entries into `rows`. Without `shuffled` every
+/// permutation is 0, 1, ..
 struct Batches {
     std::vector<std::int64_t> rows;
     std::vector<std::int64_t> offsets;
@@ -145,7 +146,7 @@ struct Batches {
 
 /// Throws std::invalid_argument for no examples, batches of none, a negative number of steps, and
 /// more rows than kMostDraws.
-inline Batches draw_batches(RandomStream stream, std::uint32_t n, std::uint32_t batch, std::int64_t steps) {
+inline Batches draw_batches(RandomStream stream, std::uint32_t n, std::uint32_t batch, std::int64_t steps, bool shuffled = true) {
     if (n == 0) throw std::invalid_argument("data order: a client needs at least one example, got 0");
     if (batch == 0) throw std::invalid_argument("data order: batch_size must be >= 1, got 0");
     if (steps < 0) throw std::invalid_argument("data order: steps must be >= 0, got " + std::to_string(steps));
@@ -164,7 +165,7 @@ inline Batches draw_batches(RandomStream stream, std::uint32_t n, std::uint32_t 
             next = 0;
         }
         const std::uint32_t stop = std::min(next + batch, n);
-        stream.shuffle(std::span(order), next, stop);  // no further than is needed
+        if (shuffled) stream.shuffle(std::span(order), next, stop);  // no further than is needed
         out.rows.insert(out.rows.end(), order.begin() + next, order.begin() + stop);
         out.offsets.push_back(static_cast<std::int64_t>(out.rows.size()));
         next = stop;

@@ -130,9 +130,9 @@ public:
 
     Helpers helpers;  // other threads may take parts of large layers
 
-    /// Trains jobs, with the bits of each alone. Once `cancelled`, it stops early, and outputs are
-    /// not set.
-    virtual void train(std::span<const Job<Real>> jobs, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
+    /// Trains jobs, with the bits of each alone, on batches of `draw_batches`. Once `cancelled`, it
+    /// stops early, and outputs are not set.
+    virtual void train(std::span<const Job<Real>> jobs, const Examples<Real>& data, std::uint64_t seed, std::size_t batch, bool shuffled,
                        const std::atomic<bool>& cancelled) = 0;
 
     /// Computes the gradient (dim) of the mean loss over the rows, without dropout, summed in
@@ -219,7 +219,8 @@ public:
 
     /// `data` must outlive the crew. Throws std::invalid_argument if batch is 0, a label is not a
     /// class, or the network takes symbols and a feature is none.
-    Crew(Network network, Examples<Real> data, std::uint64_t seed, std::size_t batch, std::size_t threads, InstructionSet isa);
+    Crew(Network network, Examples<Real> data, std::uint64_t seed, std::size_t batch, std::size_t threads, InstructionSet isa,
+         bool shuffled = true);
 
     const Network& network() const { return network_; }
     InstructionSet isa() const { return isa_; }
@@ -259,6 +260,7 @@ private:
     Examples<Real> data_;
     std::uint64_t seed_;
     std::size_t batch_;
+    bool shuffled_;
     double multiply_adds_ = 0;  // of an example forward
     InstructionSet isa_;
     std::vector<std::unique_ptr<Worker<Real>>> workers_;

@@ -68,8 +68,8 @@ class Workload:
         batch_size: examples of a local step.
         seed: keys the order of examples, dropout masks, and how images are changed.
         public: features (P, ..) of the server's unlabelled examples, if there are any.
-        local: the scenario's local work: clipping, label smoothing and the rates of steps; None is
-            plain.
+        local: the scenario's local work: the order of examples, clipping, label smoothing and the
+            rates of steps; None is plain.
         unseen: the rows of the clients that are held out, if there are any.
         loss: the code of a loss of the user's own and its sum, if there is one.
     """
@@ -87,6 +87,20 @@ class Workload:
     def unseen_rows(self) -> RowIndices:
         """The training rows of all clients that are held out, client by client."""
         return Shards.of(self.unseen).rows
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether every pass over a client's examples has an order of its own."""
+        return self.local is None or self.local.order == "shuffled"
+
+    @property
+    def ordered(self) -> Shards:
+        """The clients' rows, in the order in which they are used if they are not shuffled."""
+        shards = Shards.of(self.shards)
+        if self.local is None or self.local.order != "by_class":
+            return shards
+        labels = self.task.dataset.train.y
+        return Shards.of([rows[np.argsort(labels[rows], kind="stable")] for rows in shards])
 
     @property
     def public_shape(self) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from fedbench.errors import UsageError, closest
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.data_parts import TaskPart
 from fedbench.scenarios.local_parts import LocalPart
+from fedbench.scenarios.schema import Scenario
 from fedbench.tasks.available import Outline
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
@@ -90,7 +91,7 @@ def choose(
         return Choice("torch", f"asked for device {device}", device)
     if wish == "torch":
         return Choice("torch", "asked for")
-    against = _against_native(task, algorithm, [*(part.torch_only if part else ()), *(local.torch_only if local else ())])
+    against = _against_native(task, algorithm, _torch_only(part, local))
     if wish == "native":
         if against:
             raise UsageError(f"trainer native: {against}; use --trainer torch")
@@ -101,6 +102,10 @@ def choose(
     if model.dim > LARGEST_NATIVE:
         return Choice("torch", f"model {model.name} has {model.dim:,} parameters, more than {LARGEST_NATIVE:,}")
     return Choice("native", f"it has all layers of model {model.name} and all terms of {algorithm.name}'s local rule")
+
+
+def _torch_only(part: TaskPart | None, local: LocalPart | None) -> list[str]:
+    return [*(part.torch_only if part else ()), *(local.torch_only if local else ())]
 
 
 def _check_side_by_side(model: Model | EncoderModel | OwnModel, device: str) -> None:
@@ -135,12 +140,14 @@ def _against_native(task: Outline, algorithm: Algorithm, torch_only: Sequence[st
     return ""
 
 
-def cost_on(choice: Choice, task: Outline, algorithm: Algorithm, local: LocalPart, clients: int) -> str:
+def cost_on(choice: Choice, task: Outline, algorithm: Algorithm, scenario: Scenario) -> str:
     """Returns in words what a job's step takes on the choice's device, and where the native trainer
     is faster; '' for the CPU."""
     if choice.device == CPU or not isinstance(task.model, Model):
         return ""
-    return comparison(task.model, local.batch_size, clients, native=not _against_native(task, algorithm, local))
+    local = scenario.local
+    against = _against_native(task, algorithm, _torch_only(scenario.task, local))
+    return comparison(task.model, local.batch_size, scenario.clients, native=not against)
 
 
 def make_trainer(choice: Choice, workload: Workload, *, workers: int, isa: str = "") -> ScoringBackend:

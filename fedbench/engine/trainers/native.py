@@ -29,7 +29,6 @@ from fedbench.engine.trainers.base import (
 from fedbench.errors import UsageError
 from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, Rule, score
 from fedbench.protocols import Logits, Pullback, RowIndices
-from fedbench.shards import Shards
 from fedbench.tasks.data import Examples
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
@@ -55,10 +54,11 @@ class NativeTrainer:
             )
         train, self.test = task.dataset.train, task.dataset.test
         self.workload, self.seed, self.dim, self.classes = workload, seed, task.model.dim, task.dataset.classes
-        self.shards = Shards.of(workload.shards)
+        self.shards = workload.ordered
         self.dtype, self.workers = train.x.dtype, workers
+        batch, shuffled = workload.batch_size, workload.shuffled
         self.core = LocalTrainer(
-            layer_specs(task.model), train.x, train.y, seed=seed, batch_size=workload.batch_size, threads=workers, isa=isa
+            layer_specs(task.model), train.x, train.y, seed=seed, batch_size=batch, threads=workers, isa=isa, shuffled=shuffled
         )
         self.core.set_shards(self.shards.rows, self.shards.begin, self.shards.sizes)
         unseen = workload.unseen_rows

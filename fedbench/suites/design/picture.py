@@ -2,41 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from fedbench.suites.design.schema import Design, Kind
+from fedbench.analysis.pictures.points import ORDER, DesignPicture, FactorLine, PointColumn
+from fedbench.suites.design.schema import Design, Value
 from fedbench.suites.suite import Suite
-
-ORDER: tuple[Kind, ...] = ("design", "held_out", "other_clients")
-
-
-@dataclass(frozen=True)
-class FactorLine:
-    """A factor: its levels in words, from the first to the last."""
-
-    name: str
-    unit: str
-    levels: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class PointColumn:
-    """A point: the number of its level of every factor, and whether the whole search for options is
-    made there."""
-
-    name: str
-    kind: Kind
-    levels: tuple[int, ...]
-    is_anchor: bool
-
-
-@dataclass(frozen=True)
-class DesignPicture:
-    """All points, by kind, in the order of their levels."""
-
-    suite: str
-    factors: tuple[FactorLine, ...]
-    points: tuple[PointColumn, ...]
 
 
 def picture(suite: Suite) -> DesignPicture:
@@ -55,5 +25,5 @@ def picture(suite: Suite) -> DesignPicture:
     return DesignPicture(suite.name, tuple(lines), tuple(sorted(columns, key=lambda one: (ORDER.index(one.kind), one.levels))))
 
 
-def _numbers(design: Design, levels: dict[str, str | float]) -> tuple[int, ...]:
+def _numbers(design: Design, levels: Mapping[str, Value]) -> tuple[int, ...]:
     return tuple(factor.values.index(levels[name]) for name, factor in design.factors.items())

@@ -23,7 +23,6 @@ from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.scenarios.local_parts import LocalPart
-from fedbench.shards import Shards
 from fedbench.tasks.data import Examples
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
@@ -52,7 +51,7 @@ class TorchTask:
         task, seed = workload.task, workload.seed
         self.workload, self.task, self.seed, self.dim = workload, task, seed, task.model.dim
         self.local = workload.local or LocalPart(steps=1)
-        self.shards, self.dtype, self.device = Shards.of(workload.shards), np.dtype(dtype), torch.device(device).type
+        self.shards, self.dtype, self.device = workload.ordered, np.dtype(dtype), torch.device(device).type
         self.at = torch.device(device)
         self.real = torch.from_numpy(np.empty(0, dtype)).dtype
         train, test = task.dataset.train, task.dataset.test
@@ -114,7 +113,9 @@ class TorchTask:
         """Returns for all steps of a job the rows of the training set, the places where batches
         begin and end, and how every image is changed."""
         shard, how = torch.from_numpy(self.shards[job.client]), self.task.augmentation
-        drawn, offsets = draw_batches(self.seed, job.client, job.k, len(shard), self.workload.batch_size, job.steps)
+        drawn, offsets = draw_batches(
+            self.seed, job.client, job.k, len(shard), self.workload.batch_size, job.steps, self.workload.shuffled
+        )
         changes = None
         if how is not None:
             changes = torch.from_numpy(how.draw(RandomStream(self.seed, Purpose.augmentation, job.client, job.k), len(drawn)))

@@ -1,0 +1,113 @@
+"""Writes the page of cells that need data or a card which not everybody has: a command each, its
+price, what to bring, and how to hand it in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fedbench import bibliography
+from fedbench.figures.tables.markdown import escaped
+from fedbench.papers import experiment
+from fedbench.papers.cells import PAPERS, Cell, cells, tables
+from fedbench.papers.document import differing
+from fedbench.papers.handing_in import HANDED_IN
+from fedbench.papers.price import price, rates
+from fedbench.papers.runs import is_run
+from fedbench.papers.verdicts import NEEDS, needs
+from fedbench.suites.findings.markdown import table
+from fedbench.tasks.available import FOLDERS
+
+FILE = "challenge.md"
+LAUNCH_SECONDS, TIMES_A_CORE = 1e-3, 500
+"""What is assumed of a card: a step takes a millisecond, or a five-hundredth of a core's time if
+that is more. Both are estimates, and nothing was run on a card."""
+
+TEXT = """
+# Bring your data, fill a cell
+
+Made by `fedbench reproduce --write` from the declared experiments.
+
+{count} of the papers' results need data that fedbench may not pass on, and many of them a card. Each has one command below. Whoever has the
+data types it, gets a verdict by [the rules](README.md), and can hand in the records. Nothing has to be chosen: scenario, options, seeds and
+the end of every run are declared.
+
+## How
+
+1. Install fedbench from a clone, so that records name a commit: `make .venv/.fedbench-installed`.
+2. Put the data into the folder that `$FEDBENCH_DATA` names. {data} `fedbench doctor` says whether they are found.
+3. Type the command of a cell. It goes on where it was cut short, and ends with the verdict. `-j 2` computes two runs at a time, and
+   `--device cuda` computes on a card, with the extra `torch`. Cells of a table may be given together, as in `--cells 17,49-52`.
+4. Hand it in: `fedbench submit 000:T1 --papers --name mine --title "What it is" --author "Your name" --contact you@example.org` makes the
+   folder `{folder}/mine`. Send a pull request that adds it and nothing else.
+5. It is checked by `fedbench reproduce 000:T1 --plan --archives {folder}/mine`, and by running some of it again.
+
+## Prices
+
+Hours are those of one core of the reference machine, for one seed up to the printed number. A run that misses its target goes on to twice
+that number. Minutes on a card are an estimate and no measurement, since none has been run there. A step takes {launch} ms, or 1/{times} of
+a core's time if that is more.
+"""
+
+
+def page() -> str:
+    """Returns the page, in Markdown."""
+    wanted = {of: mine for of, several in tables().items() if (mine := [one for one in several if is_run(one) and needs(one)])}
+    data = sorted({name for mine in wanted.values() for one in mine for name in data_of(one)})
+    text = TEXT.format(
+        count=sum(map(len, wanted.values())),
+        data=" ".join(
+            f"{NEEDS[name]} is the folder `{FOLDERS[name].folder}`, from <{_address(FOLDERS[name].page)}>." for name in data
+        ),
+        launch=f"{LAUNCH_SECONDS * 1000:g}",
+        times=TIMES_A_CORE,
+        folder=HANDED_IN,
+    )
+    return "\n\n".join([text.strip(), *(_table(of, mine) for of, mine in wanted.items())]) + "\n"
+
+
+def _address(page: str) -> str:
+    return page.split(maxsplit=1)[0] if page.startswith("https://") else f"https://{page.split(maxsplit=1)[0]}"
+
+
+def data_of(cell: Cell) -> list[str]:
+    """Returns the names of the tasks whose data a cell needs and not everybody has."""
+    scenario = experiment.scenario(cell)
+    names = [scenario.task.name, *([scenario.public.source] if scenario.public is not None else [])]
+    return [name for name in dict.fromkeys(names) if name in FOLDERS]
+
+
+def _table(of: str, mine: Sequence[Cell]) -> str:
+    paper = bibliography.paper(PAPERS[mine[0].paper])
+    keys = [key for key in differing([one for one in cells() if one.of == of]) if key != "metric"]
+    rows = [
+        (
+            str(one.number),
+            escaped(", ".join(f"{one.known[key]}" for key in keys if one.known.get(key) is not None)),
+            escaped(one.text),
+            " and ".join(NEEDS[name] for name in data_of(one)),
+            _figure(price(one).core_seconds / 3600),
+            _figure(card_minutes(one)),
+            str(experiment.seeds(one).last),
+            f"`fedbench reproduce {of} --cells {one.number} --on {experiment.PAPER}`",
+        )
+        for one in mine
+    ]
+    head = ("Cell", "Setting", "Printed", "Bring", "Core hours", "Card, minutes (estimate)", "Seeds", "Command")
+    times = sorted(card_minutes(one) for one in mine)
+    summary = f"{len(mine)} cells; a seed takes {_figure(times[0])} to {_figure(times[-1])} minutes on a card, as estimated"
+    about = experiment.table(mine[0]).about
+    return f"## {of}: {paper.short}\n\n{about}\n\n<details><summary>{summary}</summary>\n\n{table(head, rows)}\n\n</details>"
+
+
+def _figure(number: float) -> str:
+    """Returns a number in two figures, without an exponent."""
+    return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
+
+
+def card_minutes(cell: Cell) -> float:
+    """Returns the estimated minutes of a seed on a card."""
+    scenario, found = experiment.scenario(cell), price(cell)
+    rate = rates()[scenario.task.model, scenario.local.batch_size]
+    step = max(LAUNCH_SECONDS, rate.step / TIMES_A_CORE)
+    evaluations = max(0.0, found.core_seconds - found.steps * rate.step) / TIMES_A_CORE
+    return (found.steps * step + evaluations) / 60

@@ -1,0 +1,100 @@
+"""The page of cells that need data or a card."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fedbench.cli.main import app
+from fedbench.errors import UsageError
+from fedbench.papers import challenge, experiment, published
+from fedbench.papers.cells import cells, chosen
+from fedbench.papers.handing_in import FILE, hand_in
+from fedbench.papers.price import price
+from fedbench.papers.runs import ARCHIVES, in_archives, is_run
+from fedbench.papers.verdicts import needs, verdict
+from fedbench.results.store import Store
+
+ROOT = Path(__file__).parents[2]
+CELL = chosen("001:T1", "3")
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert (ROOT / published.PAGES / challenge.FILE).read_text() == challenge.page(), (
+        "`fedbench reproduce --write` makes it again"
+    )
+
+
+def test_every_cell_that_needs_data_has_a_command_a_price_and_what_to_bring() -> None:
+    rows = {
+        line.rpartition("`fedbench ")[2].rstrip("` |"): line for line in challenge.page().splitlines() if line.startswith("| ")
+    }
+    wanted = [one for one in cells() if is_run(one) and needs(one)]
+    assert len(wanted) > 160
+    for one in wanted:
+        row = rows[f"reproduce {one.of} --cells {one.number} --on paper"]
+        assert challenge.data_of(one), one.name
+        assert all(challenge.NEEDS[name] in row for name in challenge.data_of(one)), row
+    assert "CIFAR-10 and STL-10" in rows["reproduce 004:T2 --cells 21 --on paper"]
+
+
+def test_the_commands_are_taken() -> None:
+    """By the command line, which then asks for the data."""
+    result = CliRunner().invoke(app, ["reproduce", "004:T2", "--cells", "21", "--on", "paper"], env={"FEDBENCH_DATA": "/nowhere"})
+    assert "none of the cells (1) can be run here: data set cifar10" in " ".join(str(result.exception or result.output).split())
+
+
+def test_a_card_is_estimated_by_two_numbers() -> None:
+    """A millisecond a step of a small network, 4 ms of ResNet-18."""
+    small, large = chosen("000:T1", "17")[0], chosen("004:T2", "1")[0]
+    assert challenge.card_minutes(small) == pytest.approx(price(small).steps / 1000 / 60, rel=0.02)
+    assert 6.5 < challenge.card_minutes(large) < 7.5
+    assert "an estimate and no measurement" in challenge.page()
+
+
+def stored(tmp_path: Path, *seeds: int, dirty: bool = False) -> Store:
+    """A store with the committed records of some seeds of a cell."""
+    store, find = Store(tmp_path / "runs"), in_archives(ROOT / ARCHIVES, CELL)
+    store.prepare()
+    for seed in seeds:
+        made = find(experiment.spec(CELL[0], seed))
+        assert made is not None
+        store.write(made.model_copy(update={"provenance": made.provenance.model_copy(update={"dirty": dirty})}))
+    return store
+
+
+def test_whole_cells_are_handed_in(tmp_path: Path) -> None:
+    words = {"name": "mine", "authors": ["Me"]}
+    with pytest.raises(UsageError, match="no cell has a record of every seed"):
+        hand_in(tmp_path / "mine", chosen("001:T1"), stored(tmp_path, 0, 1), words)
+    assert hand_in(tmp_path / "mine", chosen("001:T1"), stored(tmp_path, 2), words) == {"001:T1": "3"}
+    assert json.loads((tmp_path / "mine" / FILE).read_text()) == {"schema": 1, **words, "cells": {"001:T1": "3"}}
+    assert (
+        verdict(CELL[0], in_archives(tmp_path / "mine", CELL), {}).word
+        == verdict(CELL[0], in_archives(ROOT / ARCHIVES, CELL), {}).word
+    )
+    with pytest.raises(UsageError, match="is there already"):
+        hand_in(tmp_path / "mine", chosen("001:T1"), stored(tmp_path, 2), words)
+    with pytest.raises(UsageError, match="small letters, digits and hyphens"):
+        hand_in(tmp_path / "Mine!", chosen("001:T1"), stored(tmp_path, 2), words)
+
+
+def test_records_of_changed_code_are_not_handed_in(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="made from code with local changes"):
+        hand_in(tmp_path / "mine", chosen("001:T1"), stored(tmp_path, 0, 1, 2, dirty=True), {})
+    assert not (tmp_path / "mine").exists()
+
+
+def test_the_command_line_hands_in(tmp_path: Path) -> None:
+    stored(tmp_path, 0, 1, 2)
+    who = ["--name", "mine", "--title", "T", "--author", "Me", "--contact", "a@b.org"]
+    given = ["submit", "001:T1", "--papers", *who, "--store", str(tmp_path / "runs"), "--output", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, given)
+    assert result.exit_code == 0, result.output
+    assert "001:T1: cells 3" in result.output
+    assert (tmp_path / "out/mine/001-T1/runs.parquet").is_file()
+    refused = CliRunner().invoke(app, [*given, "-a", "fedavg"])
+    assert refused.exit_code != 0

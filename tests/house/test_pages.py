@@ -15,6 +15,8 @@ ALL = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted(folde
 SLOW = {
     "README",
     "get-started",
+    "local-training",
+    "tune-fairly",
     "compare",
     "own-algorithm",
     "own-data",

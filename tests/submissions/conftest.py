@@ -42,6 +42,7 @@ class Made:
     tuned: Path
     trials: Path
     plugin: str
+    refused: str = ""
 
 
 def _tune(suite: Suite, store: Store, folder: Path) -> tuple[Path, Path]:

@@ -74,13 +74,21 @@ def _rated(tmp_path_factory: pytest.TempPathFactory) -> Made:
         trials_table.write(table, ended, suite.design_hash())
         rows = tuned.rows(suite, tuned.read(file, suite), [point], [plugin])
         campaign.compute([spec for _, _, of_row in rows for spec in of_row], store)
-        make(folder / "made", WORDS, suite, [plugin], store, file, table)
-    return Made(folder / "made" / NAME, suite, store, file, table, plugin)
+        refused = ""
+        try:
+            make(folder / "made", WORDS, suite, [plugin], store, file, table)
+        except UsageError as error:  # told by the first test, since a fixture cannot fail
+            refused = str(error)
+    return Made(folder / "made" / NAME, suite, store, file, table, plugin, refused)
 
 
 @pytest.fixture(name="own")
 def _own(rated: Made, tmp_path: Path) -> Path:
     return Path(shutil.copytree(rated.folder, tmp_path / "submissions" / NAME))
+
+
+def test_what_is_right_is_made(rated: Made) -> None:
+    assert rated.refused == ""
 
 
 def test_it_has_both_rows_and_all_trials_by_the_manifest_alone(rated: Made, own: Path) -> None:

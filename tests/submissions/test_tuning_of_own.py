@@ -77,7 +77,7 @@ def _rated(tmp_path_factory: pytest.TempPathFactory) -> Made:
         refused = ""
         try:
             make(folder / "made", WORDS, suite, [plugin], store, file, table)
-        except UsageError as error:  # told by the first test, since a fixture cannot fail
+        except FedbenchError as error:  # told by the first test, since a fixture cannot fail
             refused = str(error)
     return Made(folder / "made" / NAME, suite, store, file, table, plugin, refused)
 

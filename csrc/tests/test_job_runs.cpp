@@ -48,18 +48,18 @@ bool same(const std::vector<std::vector<Real>>& a, const std::vector<std::vector
 }
 
 template <typename Real>
-void a_run_has_the_bits_of_its_jobs(const Net& net, InstructionSet isa) {
+void a_run_has_the_bits_of_its_jobs(const Net& net, InstructionSet isa, bool shuffled) {
     const Problem<Real> problem(net);
     const std::atomic<bool> never{false};
     Mixed<Real> alone(problem, true), together(problem, false);
     const auto worker = make_worker<Real>(problem.network, 5, isa);
-    for (const Job<Real>& job : alone.jobs) worker->train({&job, 1}, problem.examples(), 5, 5, never);
+    for (const Job<Real>& job : alone.jobs) worker->train({&job, 1}, problem.examples(), 5, 5, shuffled, never);
     for (int time = 0; time < 2; ++time) {
-        worker->train(together.jobs, problem.examples(), 5, 5, never);
+        worker->train(together.jobs, problem.examples(), 5, 5, shuffled, never);
         check(same(alone.deltas, together.deltas), std::string(net.name) + ": together on " + name_of(isa));
         for (auto& delta : together.deltas) std::fill(delta.begin(), delta.end(), Real{7});
     }
-    Crew<Real> crew(problem.network, problem.examples(), 5, 5, 2, isa);
+    Crew<Real> crew(problem.network, problem.examples(), 5, 5, 2, isa, shuffled);
     crew.train(together.jobs);
     check(same(alone.deltas, together.deltas), std::string(net.name) + ": by two threads");
 }
@@ -71,10 +71,10 @@ void a_model_is_read_again_for_every_call() {
     Mixed<float> first(problem, false);
     const auto worker = make_worker<float>(problem.network, 5);
     const auto job = std::span(first.jobs).first(1);
-    worker->train(job, problem.examples(), 5, 5, never);
+    worker->train(job, problem.examples(), 5, 5, true, never);
     const std::vector<float> before = first.deltas[0];
     for (float& value : problem.model) value = -value;
-    worker->train(job, problem.examples(), 5, 5, never);
+    worker->train(job, problem.examples(), 5, 5, true, never);
     check(before != first.deltas[0], "another model, another step");
 }
 
@@ -84,9 +84,9 @@ int main() {
     for (const Net& net : nets())
         for (InstructionSet isa : {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512}) {
             if (isa > instruction_set()) continue;
-            a_run_has_the_bits_of_its_jobs<float>(net, isa);
+            for (bool shuffled : {true, false}) a_run_has_the_bits_of_its_jobs<float>(net, isa, shuffled);
         }
-    for (const Net& net : {nets()[0], nets()[1]}) a_run_has_the_bits_of_its_jobs<double>(net, instruction_set());
+    for (const Net& net : {nets()[0], nets()[1]}) a_run_has_the_bits_of_its_jobs<double>(net, instruction_set(), true);
     a_model_is_read_again_for_every_call();
     return report("job runs");
 }

@@ -84,8 +84,9 @@ int main() {
     for (const Net& net : nets())
         for (InstructionSet isa : {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512}) {
             if (isa > instruction_set()) continue;
-            for (bool shuffled : {true, false}) a_run_has_the_bits_of_its_jobs<float>(net, isa, shuffled);
+            a_run_has_the_bits_of_its_jobs<float>(net, isa, true);
         }
+    a_run_has_the_bits_of_its_jobs<float>(nets()[0], instruction_set(), false);
     for (const Net& net : {nets()[0], nets()[1]}) a_run_has_the_bits_of_its_jobs<double>(net, instruction_set(), true);
     a_model_is_read_again_for_every_call();
     return report("job runs");

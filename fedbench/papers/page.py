@@ -12,6 +12,7 @@ from fedbench.leaderboard.pages.paper import runs, seeds
 from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in
 from fedbench.leaderboard.verdicts import SIGNS
 from fedbench.papers import alignment_page
+from fedbench.papers.declared import spans
 from fedbench.papers.rules import ENDS, IN_SHORT
 from fedbench.suites.findings.markdown import table
 
@@ -117,14 +118,7 @@ def _notes(cells: Sequence[Cell]) -> list[str]:
 
 def _spans(numbers: Sequence[int]) -> str:
     """Returns the numbers of cells in words, such as `Cells 1-3, 7`."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    texts = [f"{begin}" if begin == end else f"{begin}-{end}" for begin, end in spans]
-    return f"Cell{'s' * (len(numbers) > 1)} {', '.join(texts)}"
+    return f"Cell{'s' * (len(numbers) > 1)} {spans(numbers).replace(',', ', ')}"
 
 
 def _variations(one: Table) -> list[str]:

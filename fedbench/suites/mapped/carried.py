@@ -124,13 +124,7 @@ class _Cost:
 def _costs(found: Entered, axis: str, points: list[str]) -> dict[str, dict[str, _Cost]]:
     """Returns by point and algorithm what was measured, without algorithms with public data. Those
     that never arrive are here, though no model has them."""
-    rows = found.by_axis[axis]
-    kept = [
-        k
-        for k, (point, name) in enumerate(zip(rows["point"], rows["algorithm"], strict=True))
-        if point in points and name not in found.public_data
-    ]
-    columns = {name: [column[k] for k in kept] for name, column in rows.items()}
+    columns = found.at(axis, {"point": points}, public_data=False, left_out=True)
     if len(set(columns["algorithm"])) < LEAST:
         return {}
     known = [name for name in points if name in set(columns["point"])]

@@ -47,11 +47,11 @@ class Entered:
     public_data: frozenset[str]
     left_out: Mapping[str, str]
 
-    def at(self, axis: str, points: Table, *, public_data: bool = True) -> Table:
+    def at(self, axis: str, points: Table, *, public_data: bool = True, left_out: bool = False) -> Table:
         """Returns the columns of the algorithms in the model at some points, with or without those
-        that have public data."""
+        that have public data, and those that are left out of the model."""
         rows, names = self.by_axis[axis], set(points["point"])
-        out = set(self.left_out) | (set() if public_data else self.public_data)
+        out = (set() if left_out else set(self.left_out)) | (set() if public_data else self.public_data)
         kept = [
             k
             for k, (point, name) in enumerate(zip(rows["point"], rows["algorithm"], strict=True))

@@ -260,6 +260,8 @@ class GridEvaluator:
         of all, or just before it."""
         if self._hold_points is not None:
             return self._held >= self._hold_points
+        if not self._held and self._begin == self._seen - 1:
+            return False  # no row meets the goal, as in most of a run
         places = range(self._begin, self._seen)
         above = np.array([place < self._seen - 1 or self._held > 0 for place in places], np.bool_)
         at_ns = np.array([self.grid.time_ns(place) for place in places], np.int64)

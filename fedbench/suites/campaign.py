@@ -59,7 +59,8 @@ def compute(
     executor: Executor | None = None,
 ) -> Tally:
     """Computes the wanted runs that the store lacks. A run that fails is written down in the store,
-    and is tried again the next time. The others go on.
+    and is tried again the next time. The others go on. Runs of a task and a seed come one after
+    another, since a process keeps the data of few seeds.
 
     Args:
         wanted: the runs.
@@ -70,7 +71,7 @@ def compute(
         watch: observe the runs.
         executor: works at the runs, in place of processes on this machine.
     """
-    absent = missing(store, wanted)
+    absent = sorted(missing(store, wanted), key=lambda spec: (spec.scenario.task.name, spec.seed))
     before = len({spec.run_id for spec in wanted}) - len(absent)
     failures: list[tuple[RunSpec, str]] = []
     if absent:

@@ -34,6 +34,14 @@ def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
     assert campaign.missing(store, wanted) == []
 
 
+def test_runs_of_a_seed_come_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    handed: list[RunSpec] = []
+    monkeypatch.setattr(campaign, "run_specs", lambda absent, **options: handed.extend(absent))
+    wanted = specs(points=2, selectors=("fedavg", "fedbuff"))
+    campaign.compute(wanted, Store(tmp_path))
+    assert handed == sorted(wanted, key=lambda spec: spec.seed) != wanted
+
+
 def test_a_failure_is_written_down_until_the_run_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, wanted = Store(tmp_path), specs()
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 from math import fsum
+from pathlib import Path
 
 import pytest
 
 from fedbench.suites.anchors import distance
+from fedbench.suites.findings.results import load as results_of
+from fedbench.suites.mapped.carried import covering, leaders
 from fedbench.suites.suite import Suite, load
 from fedbench.suites.tuning_parts import Anchors
 
@@ -71,3 +74,20 @@ def test_both_have_the_space_of_the_map_and_other_seeds_than_those_compared(own:
     assert own.tuning.space == "map"
     assert not set(own.tuning_seeds(draw=0)) & set(own.seeds.numbers)
     assert not own.has_map
+
+
+def test_its_algorithms_are_in_most_sets_of_the_best() -> None:
+    sets = ["ab", "b", "cd", "cd", "dce", "x", ""]
+    assert covering(sets, "a", 2) == ["a", "c"], "c and d are in three sets each"
+    assert covering(sets, "a", 9) == ["a", "c", "b", "x"], "b and x are in one bare set each, and b in two in all"
+    assert covering([], "a", 6) == ["a"]
+
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (RESULTS / "suites/map").exists(), reason="the map is still being run")
+def test_its_algorithms_are_those_of_the_map(own: Suite) -> None:
+    found = results_of(load("map"), RESULTS / "tuned", RESULTS / "suites")
+    assert list(own.algorithms) == leaders(found, [point.name for point in own.points])

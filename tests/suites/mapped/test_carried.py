@@ -21,7 +21,7 @@ from fedbench.suites.advice import made
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import fitting
-from fedbench.suites.mapped.carried import carried, transfer
+from fedbench.suites.mapped.carried import carried, leaders, transfer
 from fedbench.suites.mapped.columns import entered
 from fedbench.suites.mapped.fitting import Fitted
 from fedbench.suites.mapped.statements import Map
@@ -49,6 +49,16 @@ def test_the_same_truth_carries_over(results: Results, some: Suite) -> None:
         assert one.agreement.low <= one.agreement.value <= one.agreement.high
         assert one.regret == pytest.approx((1, 1, 1), abs=0.02)
         assert not one.missed
+
+
+def test_who_leads_is_asked_about(results: Results) -> None:
+    """Of every set of the best one is there, and none that needs public data."""
+    chosen = leaders(results, POINTS)
+    assert chosen[0] == "fedavg"
+    assert "fedecho" not in chosen
+    sets = [set(one.best) for point in POINTS for one in results.tuned[point].rankings.values() if not one.group.public_data]
+    assert all(one & set(chosen) for one in sets if one)
+    assert leaders(results, POINTS, most=1) == ["fedavg"]
 
 
 def test_what_turns_round_is_named(results: Results, some: Suite) -> None:

@@ -155,6 +155,8 @@ def variations(cell: Cell) -> list[Variation]:
 
 def spec(cell: Cell, seed: int, variation: Variation | None = None) -> RunSpec:
     """Returns the run of a seed of a cell, or of a variation of it."""
+    if variation is not None and variation.algorithm:
+        return RunSpec(scenario(cell, variation.set), registry.algorithm(variation.algorithm), seed)
     algorithm = registry.algorithm(selector(cell))
     options = dict(standing_in(cell).options) if cell.stand_in else {}
     options |= {} if variation is None else variation.options

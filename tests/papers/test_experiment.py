@@ -9,6 +9,7 @@ import pytest
 from fedbench.errors import UsageError
 from fedbench.papers import experiment
 from fedbench.papers.cells import PAPERS, Cell, cells, chosen
+from fedbench.papers.price import price, price_varied
 from fedbench.papers.rules import FEWEST_ROUNDS, LIMIT
 from fedbench.papers.runs import is_run, is_trained
 
@@ -91,7 +92,19 @@ def test_a_variation_changes_one_thing() -> None:
             assert before.run_id != after.run_id
             assert (before.scenario == after.scenario) != (before.algorithm == after.algorithm)
             rates = len(variation.options.keys() & {"server_lr", "local_lr"})  # a row of a table of rates is one thing
-            assert len(variation.set) + len(variation.options) - max(0, rates - 1) == 1
+            others = bool(variation.algorithm)
+            assert len(variation.set) + len(variation.options) + others - max(0, rates - 1) == 1
+
+
+def test_another_algorithm_may_be_run_in_the_place_of_a_cells() -> None:
+    """With options of its own: those of the stand-in are for the printed algorithm."""
+    (one,) = (way for way in experiment.ways(chosen("001:T6", "16")) if way.stand_in)
+    (variation,) = experiment.variations(one)
+    before, after = experiment.spec(one, 0), experiment.spec(one, 0, variation)
+    assert (before.algorithm.name, before.algorithm.options()["local_lr"]) == ("fedagrac", 0.05)
+    assert after.algorithm.name == "fedlin"
+    assert after.algorithm.options()["local_lr"] == pytest.approx(0.05 * one.setting["K_mean"])
+    assert price_varied(one, variation).core_seconds > 1.8 * price(one).core_seconds, "two gradients a step"
 
 
 def test_a_cell_that_cannot_be_made_again() -> None:

@@ -23,7 +23,7 @@ from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.proof.theory.bed import Clients, Noisy, problem
 from fedbench.proof.theory.exact import Step, Update, moments, restarting
 from fedbench.proof.theory.moments import Point, point
-from fedbench.proof.theory.orders import ALLOWED, DIM, SEEDS, nearly_alike
+from fedbench.proof.theory.orders import ALLOWED, DIM, nearly_alike
 from fedbench.proof.theory.rates import BUFFERED
 from fedbench.proof.theory.rows import Row, claim, exact, slope, value
 
@@ -31,6 +31,7 @@ STEPS, LENGTHS, DELAYS = 2, [1600, 3200, 6400], [2, 4, 8, 16]
 CYCLES = [8, 16, 32]
 """The numbers of clients that arrive sorted."""
 QUIET = 1e-9
+MANY = 24  # seeds, since few updates of a run are independent
 
 
 def step_of(T: int) -> Step:
@@ -85,7 +86,7 @@ def fedbuff_delay_noise() -> Iterator[Row]:
     leading = DELAYS[0] * float(np.mean(np.diag(problem(dim=DIM).A[0]) ** 2)) / (2 * STEPS * last)
     yield value(f"tau = {DELAYS[0]}: change over its leading term", stale[0] / leading, 1.0, 0.05)
     for tau in (0, 16):
-        points = np.array([measured(tau, LENGTHS[0], seed) for seed in range(SEEDS)])
+        points = np.array([measured(tau, LENGTHS[0], seed) for seed in range(MANY)])
         yield exact(f"tau = {tau}: |grad F|^2 over its exact value", points[:, 0], points[:, 1])
     pushed = [known(opposed(clients), last) for clients in CYCLES]
     yield slope("sorted arrivals: |grad F|^2 against tau + 1, exponent", CYCLES, np.array(pushed), 2.0, 2 * ALLOWED)

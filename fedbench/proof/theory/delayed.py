@@ -81,13 +81,13 @@ def fedbuff_delay_noise() -> Iterator[Row]:
 
     last = LENGTHS[-1]
     late, stale = [change(8, T) for T in LENGTHS], [change(tau, last) for tau in DELAYS]
-    yield slope("change by tau = 8 against T, exponent", LENGTHS, np.array(late), -1.0, ALLOWED)
-    yield slope("change against tau, exponent", DELAYS, np.array(stale), 1.0, ALLOWED)
+    yield slope("with noise, change by tau = 8 against T, exponent", LENGTHS, np.array(late), -1.0, ALLOWED)
+    yield slope("with noise, change against tau, exponent", DELAYS, np.array(stale), 1.0, ALLOWED)
     leading = DELAYS[0] * float(np.mean(np.diag(problem(dim=DIM).A[0]) ** 2)) / (2 * STEPS * last)
-    yield value(f"tau = {DELAYS[0]}: change over its leading term", stale[0] / leading, 1.0, 0.05)
+    yield value(f"with noise, tau = {DELAYS[0]}: change over its leading term", stale[0] / leading, 1.0, 0.05)
     for tau in (0, 16):
         points = np.array([measured(tau, LENGTHS[0], seed) for seed in range(MANY)])
-        yield exact(f"tau = {tau}: |grad F|^2 over its exact value", points[:, 0], points[:, 1])
+        yield exact(f"with noise, tau = {tau}: |grad F|^2 over its exact value", points[:, 0], points[:, 1])
     pushed = [known(opposed(clients), last) for clients in CYCLES]
     yield slope("sorted arrivals: |grad F|^2 against tau + 1, exponent", CYCLES, np.array(pushed), 2.0, 2 * ALLOWED)
     alike = pushed[0] / known(opposed(CYCLES[0]), last, delayed=False)

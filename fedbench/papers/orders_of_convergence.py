@@ -42,10 +42,8 @@ positive."""
 REMARKS: Mapping[str, str] = {
     "FedAsync": "The term in tau^2 / T is separate only where the mixing weight falls with T. With a constant weight alpha the leading "
     "term itself grows by 1 + alpha tau, which the order hides for a fixed tau.",
-    "FedBuff": "Where noise moves the model, delay raises |grad F|^2: by tau / T, and not by the tau^2 / T that the bound allows. On a "
-    "quadratic problem delay enters as tau / sqrt(T) alone, so tau^2 comes with 1 / T^(3/2). Clients that arrive sorted by their optima "
-    "show a tau^2 / T, and as much of it without delay. On the way to the optimum delay acts like momentum, and |grad F|^2 falls as tau "
-    "grows.",
+    "FedBuff": "Where noise moves the model, delay raises |grad F|^2 by tau / T. A quadratic problem has no tau^2 / T, since delay enters "
+    "as tau / sqrt(T) alone. On the way to the optimum delay acts like momentum, and |grad F|^2 falls as tau grows.",
 }
 """What the measured lines of an algorithm say beyond the printed order."""
 

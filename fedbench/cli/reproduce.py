@@ -115,13 +115,17 @@ def _on(chosen: Sequence[Cell], stand_in: str | None) -> list[Cell]:
 
 
 def _varying(ways: Sequence[Cell], name: str) -> list[Cell]:
-    """Returns the cells that have a variation. UsageError if none has."""
+    """Returns the cells that have a variation. UsageError if none has, or if all of them wait for
+    what has to be measured first."""
     names = dict.fromkeys(one.name for way in ways for one in experiment.variations(way))
     if name not in names:
         raise UsageError(
             f"--variation {name}: unknown{nearest(name, names)}; known for these cells: {', '.join(names) or 'none'}"
         )
-    return [way for way in ways if any(one.name == name for one in experiment.variations(way))]
+    found = [way for way in ways if any(one.name == name for one in experiment.variations(way))]
+    if all(map(experiment.waits, found)):
+        raise UsageError(f"--variation {name}: {experiment.waits(found[0])}")
+    return found
 
 
 def _possible(chosen: Sequence[Cell], variation: str | None = None) -> list[Cell]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fedbench.analysis.pictures.agreement import Agreement, Point, told
+from fedbench.analysis.pictures.agreement import Agreement, Point, corners, told
 from fedbench.figures.style import FAINT, INK, Drawn, Look, canvas, looks, styled
 
 if TYPE_CHECKING:
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 AROUND = 8.0  # mm: titles and axes below and above
 LEGEND_LINE, IN_LINE = 4.2, 5  # mm, and the names in a line
-CORNERS = ((1, -1), (1, 1), (-1, 1), (-1, -1))
-"""Where the name of a point may be: right or left of it, and above or below."""
-AWAY = 0.022  # from a point to its name, as a share of the axis
 BAND, EDGE = "#e3edf5", "#9db8cc"
-MARGIN = 1.35  # beyond the least and the largest number, as a factor
 ARROW = 1.3  # how far a bound points upwards, as a factor
 TICKS = (1, 2, 5)
 
@@ -34,7 +30,7 @@ def draw_agreement(data: Agreement, width: float) -> Drawn:
         width: the figure's width in millimetres.
     """
     own = looks(list(dict.fromkeys(point.row for point in data.points)))
-    ends = _ends(data)
+    ends = data.ends
     columns = len(data.panels)
     height = width / columns + AROUND + LEGEND_LINE * math.ceil((len(own) + 1) / IN_LINE)
     figure, axes = canvas(width, height, 1, columns, sharex=True, sharey=True)
@@ -48,13 +44,6 @@ def draw_agreement(data: Agreement, width: float) -> Drawn:
     axes[0].set_ylabel(f"ours, {data.unit}")
     _legend(figure, own, data)
     return Drawn(figure, told(data))
-
-
-def _ends(data: Agreement) -> tuple[float, float]:
-    """Returns the ends of both scales, which are the same."""
-    numbers = [number for point in data.points for number in (point.printed, point.ours, point.low, point.high)]
-    known = [number for number in numbers if number is not None and 0 < number < math.inf]
-    return min(known) / MARGIN, max(known) * MARGIN
 
 
 def _band(axes: Axes, data: Agreement, ends: tuple[float, float]) -> None:
@@ -96,18 +85,8 @@ def _draw(axes: Axes, point: Point, look: Look) -> None:
 
 
 def _name(axes: Axes, points: Sequence[Point], ends: tuple[float, float]) -> None:
-    """Writes the names of points, each in the corner that is farthest from all other points and
-    names."""
-    scale = math.log(ends[1] / ends[0])
-    taken = [(math.log(point.printed / ends[0]) / scale, math.log(point.ours / ends[0]) / scale) for point in points]
-    for number, point in enumerate(points):
-        x, y = taken[number]
-        others = [place for i, place in enumerate(taken) if i != number]
-        free = [
-            (min((math.dist((x + AWAY * dx, y + AWAY * dy), one) for one in others), default=1.0), dx, dy) for dx, dy in CORNERS
-        ]
-        _, dx, dy = max(free, key=lambda one: round(min(one[0], 2 * AWAY), 6))
-        taken.append((x + AWAY * dx, y + AWAY * dy))
+    """Writes the names of points."""
+    for point, (dx, dy) in zip(points, corners(points, ends), strict=True):
         axes.annotate(
             point.label,
             (point.printed, point.ours),

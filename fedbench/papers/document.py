@@ -171,4 +171,5 @@ def _variation(one: parts.Variation, cells: Sequence[Cell], find: Find) -> Varia
             seeds = tuple(read.reading.text for read in read_varied(way, one, find) if read.reading is not None)
             rows.append(Varied(number=cell.number, printed=cell.text, seeds=seeds))
     settings = tuple(f"{key} = {json.dumps(value)}" for key, value in {**one.set, **one.options}.items())
+    settings += (one.algorithm,) if one.algorithm else ()
     return Variation(name=one.name, about=one.about, set=settings, cells=tuple(rows))

@@ -88,10 +88,15 @@ def seeds(cell: Cell) -> Seeds:
     """Returns how many seeds a cell is run with. A stand-in has none as long as the ceiling is not
     measured of which its targets are made."""
     found = declared_seeds(cell)
-    if cell.stand_in and found.last and standing_in(cell).of_ceiling and ceilings.reached(cell.stand_in) is None:
-        why = f"Its target is a share of the ceiling of {cell.stand_in}, which is not measured yet: `{ceilings.COMMAND}`."
-        return Seeds(seeds=0, why=why)
-    return found
+    return Seeds(seeds=0, why=why) if found.last and (why := waits(cell)) else found
+
+
+def waits(cell: Cell) -> str:
+    """Returns why a cell, and its variations, cannot be run yet: the ceiling is not measured of
+    which the target is made. Empty if nothing is waited for."""
+    if not cell.stand_in or not standing_in(cell).of_ceiling or ceilings.reached(cell.stand_in) is not None:
+        return ""
+    return f"Its target is a share of the ceiling of {cell.stand_in}, which is not measured yet: `{ceilings.COMMAND}`."
 
 
 def scenario(cell: Cell, changes: Mapping[str, Any] | None = None) -> Scenario:
@@ -155,6 +160,8 @@ def variations(cell: Cell) -> list[Variation]:
 
 def spec(cell: Cell, seed: int, variation: Variation | None = None) -> RunSpec:
     """Returns the run of a seed of a cell, or of a variation of it."""
+    if variation is not None and variation.algorithm:
+        return RunSpec(scenario(cell, variation.set), registry.algorithm(variation.algorithm), seed)
     algorithm = registry.algorithm(selector(cell))
     options = dict(standing_in(cell).options) if cell.stand_in else {}
     options |= {} if variation is None else variation.options

@@ -88,9 +88,10 @@ class StandIn(Part):
 
 class Variation(Part):
     """One thing that is set otherwise for the cells that match `where`, to find out what moves
-    their numbers: keys of the scenario, or options of the algorithm. Its results may explain a
-    verdict but never change one. `shows` is what it would show, and what would decide; it was
-    declared before the runs. `stand_in` is that on which the cells are run."""
+    their numbers: keys of the scenario, options of the algorithm, or the algorithm itself, by its
+    selector. Its results may explain a verdict but never change one. `shows` is what it would show,
+    and what would decide; it was declared before the runs. `stand_in` is that on which the cells
+    are run."""
 
     name: Name
     stand_in: str = ""
@@ -99,6 +100,7 @@ class Variation(Part):
     where: dict[str, Any] = Field(default={})
     set: dict[str, Any] = Field(default={})
     options: dict[str, Any] = Field(default={})
+    algorithm: str = ""
     seeds: Annotated[Integer, Field(ge=1, le=100)] = 1
 
 

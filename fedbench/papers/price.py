@@ -19,6 +19,7 @@ import numpy as np
 from fedbench import plain_files, registry
 from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.plan import plan
+from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.trainers.choose import choose, make_trainer
@@ -88,7 +89,8 @@ def price_varied(cell: Cell, variation: parts.Variation | None) -> Price:
     steps, seconds = _planned(spec)
     rate = rates()[resolved.task.model, resolved.local.batch_size]
     evaluations = resolved.evaluation.evaluations(seconds)
-    return Price(steps, rate.core_seconds(steps, evaluations))
+    gradients = spec.algorithm.gradient_work(Setup(spec).info).per_step
+    return Price(steps, rate.core_seconds(steps * gradients, evaluations))
 
 
 def spent(records: Iterable[Record]) -> float:
@@ -127,7 +129,7 @@ def _planned(spec: RunSpec) -> tuple[int, float]:
     for jobs that are counted in epochs. Where all clients take part, the plan of FedAvg is tried
     next, which does the same jobs. Otherwise the steps are estimated and the seconds are 0.
     """
-    everybody = spec.algorithm.options().get("sampling") == "all"
+    everybody = spec.algorithm.options().get("sampling", "all") == "all" and "buffer_size" not in spec.algorithm.options()
     for algorithm in (spec.algorithm, *([registry.algorithm("fedavg[sampling=all]")] if everybody else [])):
         try:
             found = plan(RunSpec(spec.scenario, algorithm, spec.seed))

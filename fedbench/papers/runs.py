@@ -62,7 +62,7 @@ def _reads(cells: Iterable[Cell], find: Find, *, varied: bool, only: str | None 
     for cell in cells:
         if is_run(cell) and only is None:
             yield from read(cell, find)
-        for variation in experiment.variations(cell) if varied or only is not None else ():
+        for variation in experiment.variations(cell) if (varied or only is not None) and not experiment.waits(cell) else ():
             if only in (None, variation.name):
                 yield from read_varied(cell, variation, find)
 

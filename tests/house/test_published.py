@@ -97,3 +97,18 @@ def test_one_version_everywhere() -> None:
     assert cmake is not None
     assert heading is not None
     assert cmake[1] == yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == heading[1]
+
+
+NUMBERED = re.compile(r"#L\d|\.(?:py|cpp|h|hpp|cu|yaml)`?(?:\]\([^)]*\))?(?::|,? lines? )\d")
+"""A line of a file by its number, which the next change of the file makes another line."""
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "papers").glob("*.md")), ids=lambda page: page.stem)
+def test_pages_of_papers_quote_lines_without_their_numbers(page: Path) -> None:
+    assert NUMBERED.findall(page.read_text()) == []
+
+
+def test_numbers_of_lines_are_found() -> None:
+    for text in ("[x](../../fedbench/x.py#L12)", "fedbench/x.py:12", "`csrc/x.cpp`, lines 3 to 4", "[x.py](../x.py), line 7"):
+        assert NUMBERED.search(text), text
+    assert not NUMBERED.search("Alg. 1 line 11; [rules.py](../../fedbench/papers/rules.py), which was committed")

@@ -69,6 +69,22 @@ def claim(check: str, kind: str, **more: Any) -> dict[str, Any]:
     return known | more
 
 
+def point(row: str, label: str, ours: float, **more: Any) -> dict[str, Any]:
+    known = {"row": row, "label": label, "printed": 51.9, "ours": ours, "low": None, "high": None, "is_bound": False}
+    return known | {"inside": 0.85 <= ours / 51.9 <= 1.18} | more
+
+
+def picture() -> dict[str, Any]:
+    """Two panels: a number with an interval, one that agrees with one seed, and one that is
+    larger."""
+    panels = [
+        {"title": "equal data", "points": [point("FedAvg", "1", 52.1, low=49.1, high=55.1), point("FedBuff", "2", 60.0)]},
+        {"title": "unequal data", "points": [point("FedBuff", "3", 90.0, is_bound=True)]},
+    ]
+    data = {"unit": "rounds", "least": 0.85, "most": 1.18, "panels": panels}
+    return {"about": "Printed against ours, in words.", "file": "001-t1-printed-and-ours.svg", "data": data}
+
+
 def first_table() -> dict[str, Any]:
     """Runs: a guess of one cell, another of all, a substitute, a note; two variations."""
     everybody = "The rates are guessed."
@@ -108,7 +124,7 @@ def first_table() -> dict[str, Any]:
             {"name": "fast", "about": "One client is fast.", "set": ["local.steps = 7"], "cells": varied},
             {"name": "slow", "about": "One client is slow.", "set": [], "cells": varied[:1]},
         ],
-        explained=["With a fast client it is nearer."],
+        explained=["With a fast client it is nearer."], picture=picture(),
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from fedbench.errors import UsageError
 from fedbench.leaderboard import check, write
 from fedbench.leaderboard.pages import algorithm, paper, papers
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pages.reasons import reasons
 from fedbench.leaderboard.verdicts import MEASURED, OF_KIND, SIGNS, TONES
 from fedbench.papers import rules
 from fedbench.papers.cells import PAPERS
@@ -81,7 +82,7 @@ def test_every_number_of_a_real_paper_is_there_with_its_verdict(record: Make, re
 
 def test_a_page_says_it_in_words_and_signs(site: Site) -> None:
     page = paper.render(site, site.papers[0])
-    assert "<p>Little comes out.</p>" in page
+    assert '<p class="about">Little comes out.</p>' in page
     Page(page)
     assert row(page, "T1-1") == "1 FedAvg 0.1 51.9 52.1 ± 3.0 51, 52, 53 ✓ reproduced Why 1. 30 min"
     assert "✗ contradicted" in row(page, "T1-3")
@@ -202,12 +203,13 @@ def test_the_index_counts_and_gives_the_rules(site: Site) -> None:
 
 
 def test_kinds_of_numbers_are_never_added_up(site: Site) -> None:
-    """A bar of measured results, a sentence on constants and rates; no count is over both."""
+    """A bar of measured results, one of constants, and a sentence on rates; no count is over
+    two."""
     two = Site(site.documents, papers=[made(), made("wang2025")])
     for page, times in ((papers.index(two), 2), (paper.render(two, two.papers[0]), 1)):
         head = page.partition("<header>")[2].partition("</header>")[0]
         said = words(head)
-        assert head.count('class="shares"') == 1
+        assert head.count('class="shares"') == 2
         assert f"Measured results {4 * times} of {6 * times} printed results were measured again" in said
         differ, rates = (
             ("differs", "Of 1 printed rate of convergence, 1 is")
@@ -234,6 +236,45 @@ def test_a_page_opens_with_what_came_out(site: Site) -> None:
     assert papers.summary(nothing) == (
         "C. None of 78 printed results were measured again. All 112 printed constants of configuration agree."
     )
+
+
+def test_a_page_says_why_in_short(site: Site) -> None:
+    """Equal reasons are counted; which numbers they are of is in the tables."""
+    more = [
+        shown(7, verdict="not run", why="It needs CIFAR-10. Orders are read off a substitute."),
+        shown(8, verdict="not run", why="It needs CIFAR-10."),
+        shown(9, verdict="close"),
+        shown(10, verdict="contradicted"),
+        shown(11, verdict="not decided"),
+    ]
+    first, *others = site.papers[0].tables
+    one = site.papers[0].model_copy(update={"tables": (first.model_copy(update={"cells": (*first.cells, *more)}), *others)})
+    assert reasons(one) == [
+        ("close", 1, "The mean lies in the band, but something that is not printed had to be guessed."),
+        ("close", 1, "The mean lies in the band, but the interval reaches beyond it, or there are too few seeds."),
+        ("not decided", 1, "One seed lies outside of the band, and has no interval."),
+        ("not decided", 1, "The interval reaches into the band."),
+        ("contradicted", 1, "No seed reaches the target. Contradicted together with our guess of what is not printed."),
+        ("contradicted", 1, "The whole interval lies outside of the band."),
+        ("not run", 2, "It needs CIFAR-10."),
+        ("not run", 1, "Why 4."),
+        ("not comparable", 1, "Why 5."),
+    ]
+    page = paper.render(site, one)
+    assert "– not run 2 It needs CIFAR-10." in words(page.partition('aria-label="Why, in short"')[2].partition("</table>")[0])
+
+
+def test_printed_numbers_stand_against_ours(site: Site) -> None:
+    page = paper.render(site, site.papers[0])
+    assert page.count('<svg class="agreement"') == 2
+    said = words(page)
+    assert (
+        "FedAvg FedBuff 0.85 to 1.18 times the printed number in the band outside of it 95 % interval over seeds larger: a seed"
+        in said
+    )
+    assert "Printed against ours, in words." in said
+    without = site.papers[0].tables[0].model_copy(update={"picture": None})
+    assert "agreement" not in paper.render(site, site.papers[0].model_copy(update={"tables": (without,)}))
 
 
 def test_every_paper_has_a_claim() -> None:

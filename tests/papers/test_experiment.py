@@ -7,10 +7,11 @@ import itertools
 import pytest
 
 from fedbench.errors import UsageError
-from fedbench.papers import experiment
+from fedbench.papers import ceilings, experiment
 from fedbench.papers.cells import PAPERS, Cell, cells, chosen
+from fedbench.papers.price import price, price_varied
 from fedbench.papers.rules import FEWEST_ROUNDS, LIMIT
-from fedbench.papers.runs import is_run, is_trained
+from fedbench.papers.runs import is_run, is_trained, needed
 
 
 def cell(address: str, number: int) -> Cell:
@@ -91,7 +92,35 @@ def test_a_variation_changes_one_thing() -> None:
             assert before.run_id != after.run_id
             assert (before.scenario == after.scenario) != (before.algorithm == after.algorithm)
             rates = len(variation.options.keys() & {"server_lr", "local_lr"})  # a row of a table of rates is one thing
-            assert len(variation.set) + len(variation.options) - max(0, rates - 1) == 1
+            others = bool(variation.algorithm)
+            assert len(variation.set) + len(variation.options) + others - max(0, rates - 1) == 1
+
+
+def test_another_algorithm_may_be_run_in_the_place_of_a_cells() -> None:
+    """With options of its own: those of the stand-in are for the printed algorithm."""
+    (one,) = (way for way in experiment.ways(chosen("001:T6", "16")) if way.stand_in)
+    (variation,) = experiment.variations(one)
+    before, after = experiment.spec(one, 0), experiment.spec(one, 0, variation)
+    assert (before.algorithm.name, before.algorithm.options()["local_lr"]) == ("fedagrac", 0.05)
+    assert after.algorithm.name == "fedlin"
+    assert after.algorithm.options()["local_lr"] == pytest.approx(0.05 * one.setting["K_mean"])
+    assert price_varied(one, variation).core_seconds > 1.8 * price(one).core_seconds, "two gradients a step"
+
+
+def test_a_variation_waits_for_the_ceiling_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before that its target would be the printed one."""
+    ways = experiment.ways(chosen("001:T6", "16"))
+    monkeypatch.setattr(ceilings, "reached", lambda *of: None)
+    assert "the ceiling of cifar10-jpeg" in experiment.waits(ways[1])
+    assert (experiment.seeds(ways[1]).last, needed(ways[1:], lambda spec: None, only="fedlin")) == (0, [])
+    known = ceilings.Measured(stand_in="cifar10-jpeg", augmentation="crop_flip", accuracy=0.8, half_width=0.01, seeds=3)
+    monkeypatch.setattr(ceilings, "reached", lambda *of: known)
+    experiment._scenario.cache_clear()
+    wanted = needed(ways[1:], lambda spec: None, only="fedlin")
+    experiment._scenario.cache_clear()
+    assert [spec.algorithm.name for spec in wanted] == ["fedlin"] * 2
+    (target,) = wanted[0].scenario.targets
+    assert target.value == pytest.approx(0.68 / 0.7722 * 0.8, abs=1e-4)
 
 
 def test_a_cell_that_cannot_be_made_again() -> None:

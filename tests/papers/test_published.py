@@ -15,7 +15,7 @@ import scipy.stats
 from fedbench.documents.paper import VERDICTS
 from fedbench.leaderboard.verdicts import MEASURED
 from fedbench.papers import ceilings, experiment, orders_of_convergence, published
-from fedbench.papers.cells import PAPERS, Cell, cells
+from fedbench.papers.cells import PAPERS, Cell, cells, chosen
 from fedbench.papers.rules import VERSION
 from fedbench.papers.runs import ARCHIVES, in_archives, used
 from fedbench.results import archive
@@ -150,6 +150,30 @@ def test_delay_helps_fedbuff_on_its_test_bed() -> None:
     assert lines["tau = 16: |grad F|^2 over that without delay"].measured < 0.9
     asynchronous = orders_of_convergence.load(FOLDER)["fedasync-delay"]
     assert {line.sign for line in asynchronous} == {1}
+
+
+def test_delay_costs_fedbuff_where_noise_moves_the_model() -> None:
+    """By tau / T, of which the verdict says that the bound allows more; the order of arrivals makes
+    a tau^2 that is no cost of delay."""
+    lines = {line.check: line for line in orders_of_convergence.load(FOLDER)["fedbuff-delay-noise"]}
+    over_T, over_tau = (lines[f"with noise, change {by}, exponent"] for by in ("by tau = 8 against T", "against tau"))
+    assert over_T.sign == over_tau.sign == 1
+    assert (over_T.measured, over_tau.measured) == (pytest.approx(-1, abs=0.1), pytest.approx(1, abs=0.1))
+    assert lines["sorted arrivals: |grad F|^2 against tau + 1, exponent"].measured > 1.8
+    assert lines["sorted arrivals, tau = 7: |grad F|^2 over that of the same arrivals without delay"].measured > 0.95
+    for cell in chosen("002:TI", "5-6"):
+        word, why, _ = orders_of_convergence.judged(cell, orders_of_convergence.load(FOLDER))
+        assert (cell.algorithm, word) == ("FedBuff", "consistent with the bound")
+        assert "with noise, change against tau 1.03 and not 2" in why
+
+
+def test_unequal_steps_of_fedagrac_keep_the_orders_but_one() -> None:
+    lines = {line.check: line.measured for line in orders_of_convergence.load(FOLDER)["fedagrac-unequal-orders"]}
+    for variant in ("default", "avg"):
+        assert lines[f"{variant}: against M, exponent"] == pytest.approx(-0.5, abs=0.1)
+        assert lines[f"{variant}: against T, exponent"] == pytest.approx(-0.5, abs=0.1)
+    assert lines["avg: against Kbar, exponent"] == pytest.approx(-0.5, abs=0.1)
+    assert lines["default: against Kbar, exponent"] > -0.2
 
 
 def test_the_archives_hold_what_is_used_and_nothing_else() -> None:

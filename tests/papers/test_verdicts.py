@@ -146,7 +146,7 @@ def test_orders_of_convergence() -> None:
     # cells 2 and 3 are FedAvg, 4 is FedAsync, 5 and 6 are FedBuff
     off = {"measured": -0.53, "low": -0.55, "high": -0.51}
     assert words_of(as_printed(fedavg_orders=off))[1:] == [bound, bound, *["agrees"] * 3]
-    assert words_of(as_printed(fedbuff_delay={"sign": -1}))[1:] == ["agrees"] * 3 + [bound] * 2
+    assert words_of(as_printed(fedbuff_delay_noise={"sign": -1}))[1:] == ["agrees"] * 3 + [bound] * 2
     assert words_of(as_printed(fedasync_delay={"measured": 1.0, "low": 1.0, "high": 1.0}))[3] == bound
     assert words_of(as_printed(fedavg_orders={"holds": False}))[1:4] == ["differs", "differs", "agrees"]
     claims = as_printed()
@@ -163,7 +163,7 @@ def test_a_run_without_chance_contains_no_exponent() -> None:
 
 
 def test_a_delay_that_helps_is_said() -> None:
-    found = verdict(cell("002:TI", 5), nothing, as_printed(fedbuff_delay={"sign": -1}))
+    found = verdict(cell("002:TI", 5), nothing, as_printed(fedbuff_delay_noise={"sign": -1}))
     assert "change against tau 2.00 of a decrease" in found.ours
     assert "|grad F|^2 falls as tau grows" in found.why
 

@@ -1,8 +1,15 @@
-"""The data of pictures of printed numbers against ours."""
+"""The data of pictures of printed numbers against ours, and where the names of points stand."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+MARGIN = 1.35  # beyond the least and the largest number, as a factor
+CORNERS = ((1, -1), (1, 1), (-1, 1), (-1, -1))
+"""Where the name of a point may be: right or left of it, and above or below."""
+AWAY = 0.022  # from a point to its name, as a share of the axis
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,31 @@ class Agreement:
     def points(self) -> tuple[Point, ...]:
         """The points of all panels."""
         return tuple(point for panel in self.panels for point in panel.points)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of both scales, which are the same."""
+        numbers = [number for point in self.points for number in (point.printed, point.ours, point.low, point.high)]
+        known = [number for number in numbers if number is not None and 0 < number < math.inf]
+        return min(known) / MARGIN, max(known) * MARGIN
+
+
+def corners(points: Sequence[Point], ends: tuple[float, float]) -> list[tuple[int, int]]:
+    """Returns where the name of each point stands, as 1 for right or above and -1 for left or
+    below. It is the corner that is farthest from all other points and names."""
+    scale = math.log(ends[1] / ends[0])
+    taken = [(math.log(point.printed / ends[0]) / scale, math.log(point.ours / ends[0]) / scale) for point in points]
+    found = []
+    for number in range(len(points)):
+        x, y = taken[number]
+        others = [place for i, place in enumerate(taken) if i != number]
+        free = [
+            (min((math.dist((x + AWAY * dx, y + AWAY * dy), one) for one in others), default=1.0), dx, dy) for dx, dy in CORNERS
+        ]
+        _, dx, dy = max(free, key=lambda one: round(min(one[0], 2 * AWAY), 6))
+        taken.append((x + AWAY * dx, y + AWAY * dy))
+        found.append((dx, dy))
+    return found
 
 
 def told(data: Agreement) -> str:

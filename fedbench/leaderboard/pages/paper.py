@@ -12,8 +12,9 @@ from fedbench.analysis.axes import AXES
 from fedbench.documents.paper import ORDERS, VERDICTS, Cell, Figure, Order, Paper, Table, Theory
 from fedbench.leaderboard.pages.frame import Site, View
 from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in, summary
+from fedbench.leaderboard.pages.reasons import reasons
 from fedbench.leaderboard.pages.scenario import bands
-from fedbench.leaderboard.pictures import chart
+from fedbench.leaderboard.pictures import agreement, chart
 from fedbench.leaderboard.pictures.shares import shares
 
 LONG = 30
@@ -31,6 +32,7 @@ def render(site: Site, paper: Paper) -> str:
         kinds=kinds(paper.counts),
         summary=summary(paper),
         stand_in=stand_in(paper.stand_ins),
+        reasons=reasons(paper),
         orders=[(name, [word for word in ORDERS if counts.get(word)], counts) for name, counts in ordered(paper)],
         tables=[_table(table) for table in paper.tables],
         theory=[_claim(line) for line in paper.theory],
@@ -64,6 +66,8 @@ def _table(table: Table) -> View:
         "orders_folded": len(orders) > LONG,
         "orders_on": list(dict.fromkeys(one.substitute for one in table.orders)),
         "varied": _varied(table),
+        "agreement": agreement.pictures(table.picture.data, f"Table {table.name}") if table.picture else [],
+        "keys": agreement.keys(table.picture.data) if table.picture else [],
     }
 
 

@@ -70,7 +70,7 @@ class Counted:
             shown.
         printed: how many numbers the papers print.
         measured: how many of them were measured again.
-        bar: the shares of measured results as a picture; empty for the other kinds.
+        bar: the shares of measured results or of constants as a picture; empty for rates.
         sentence: the counts in words.
     """
 
@@ -91,7 +91,7 @@ def kinds(counts: Mapping[Kind, Mapping[Verdict, int]]) -> list[Counted]:
         known = counts.get(kind, {})
         measured = sum(known.get(word, 0) for word in MEASURED)
         mine = {word: known.get(word, 0) for word in OF_KIND[kind] if known.get(word) or (measured and word in MEASURED)}
-        printed, bar = sum(mine.values()), shares(mine) if kind == "runs" else Markup()
+        printed, bar = sum(mine.values()), Markup() if kind == "theory" else shares(mine)
         found.append(Counted(kind, name, mine, printed, measured, bar, _sentence(kind, mine, printed, measured)))
     return [one for one in found if one.printed]
 

@@ -34,9 +34,9 @@ def run(variant: str, steps: list[int], rate: float, T: int, seed: int) -> Measu
     return play(algorithm, on, T, Clients(steps=steps), seed=seed, start=near_optimum(on, GAP))
 
 
-def known(clients: int, steps: int, rate: float, T: int) -> Moments:
+def known(clients: int, steps: int, rate: float, T: int, sigma: float = 1.0) -> Moments:
     """Returns the exact moments of rounds of all clients."""
-    on = problem(clients=clients, dim=DIM)
+    on = problem(clients=clients, dim=DIM, sigma=sigma)
     everybody = np.arange(clients)
     schedule = [Update(everybody, np.full(clients, t), np.full(clients, 1 / clients)) for t in range(T)]
     return moments(on, schedule, near_optimum(on, GAP), Step(rate, steps))
@@ -112,3 +112,41 @@ def reference_noise() -> Iterator[Row]:
     )
     grown = [error("default", len(SETS) - 1, seed) for seed in range(MANY)]
     yield exact("default, K_i = 1, 1, 15, 15: error over 8 times that of equal K_i", np.array(grown) / 8, least, 0.25)
+
+
+@claim(
+    "fedagrac-unequal-orders",
+    "Wu et al. 2021, Corollary 2.1",
+    "With unequal local steps |grad F|^2 of fully calibrated FedaGrac falls as 1 / sqrt(M T). It falls with Kbar only if the fast "
+    "send their mean gradients.",
+)
+def unequal() -> Iterator[Row]:
+    """Measures |grad F|^2 where half of the clients do Kbar / 2 steps and the others 3 Kbar / 2, at
+    the same rates as with equal steps.
+
+    What a client's own noise adds in a round is taken back in the next one, by its nu_i. That of nu
+    remains, which is Kbar mean(1/K_i) times as large as with equal steps, where K_i are the steps
+    behind v_i. By default they are 1 for the fast, so the factor grows with Kbar.
+    """
+
+    @functools.cache  # sweeps meet
+    def measure(variant: str, M: int, Kbar: int, T: int, seed: int) -> Point:
+        rate, slow, fast = 0.5 * math.sqrt(M / (T * Kbar)), Kbar // 2, 3 * Kbar // 2
+        behind = 1 if variant == "default" else fast
+        sigma = math.sqrt(Kbar * (1 / slow + 1 / behind) / 2)
+        found = run(variant, [slow, fast] * (M // 2), rate, T, seed).mean_square_gradient
+        return found, float(known(M, Kbar, rate, T, sigma).squares.mean())
+
+    several, sizes, lengths = [2, 4, 8], [2, 4, 8, 16], doubled(UPDATES)
+    for variant in ("default", "avg"):
+        swept = {
+            "M": (several, sweep(measure, [(variant, M, 4, 2 * UPDATES) for M in several])),
+            "T": (lengths, sweep(measure, [(variant, 4, 4, T) for T in lengths])),
+            "Kbar": (sizes, sweep(measure, [(variant, 4, Kbar, 2 * UPDATES) for Kbar in sizes])),
+        }
+        for name, (at, (found, predicted)) in swept.items():
+            grows = name == "Kbar" and variant == "default"
+            expected = np.polyfit(np.log(at), np.log(predicted[0]), 1)[0] if grows else -0.5
+            yield slope(f"{variant}: against {name}, exponent", at, found, float(expected), ALLOWED)
+        ratios = np.concatenate([found / predicted for _, (found, predicted) in swept.values()], axis=1)
+        yield exact(f"{variant}: all points over what the noise of nu gives", ratios.mean(axis=1), 1.0, 0.1)

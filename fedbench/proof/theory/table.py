@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fedbench.errors import UsageError, nearest
-from fedbench.proof.theory import baselines, calibrated, distilled, laws, limits, moments, orders, rates
+from fedbench.proof.theory import baselines, calibrated, delayed, distilled, laws, limits, moments, orders, rates
 from fedbench.proof.theory.rows import Claim, Row
 
 CLAIMS: dict[str, Claim] = {
     claim.name: claim
-    for room in (moments, rates, orders, baselines, calibrated, distilled, limits, laws)
+    for room in (moments, rates, orders, delayed, baselines, calibrated, distilled, limits, laws)
     for claim in vars(room).values()
     if isinstance(claim, Claim)
 }

@@ -41,7 +41,7 @@ def apart(got: torch.Tensor, want: object) -> float:
 def sums(d: int, count: int) -> float:
     """Returns the largest distance of a weighted sum, its norm, a dot product and a clipped
     step."""
-    cuda, given, _ = kernels()
+    cuda, _, given = kernels()
     vectors, out = random(count, d), poison(d)
     weights = np.linspace(-1, 1, count) + 0.1
     _, norm2 = cuda.weighted_sum_norm(weights, given(vectors), out=given(out))
@@ -55,7 +55,7 @@ def sums(d: int, count: int) -> float:
 
 def step(d: int, count: int) -> float:
     """Returns the largest distance of x and its moments after an AMSGrad step."""
-    cuda, given, _ = kernels()
+    cuda, _, given = kernels()
     vectors, weights, rule = random(count, d), np.full(count, 1 / count), AdamRule(0.01, 0.9, 0.99, 1e-3)
     state = [random(d), random(d), random(d).abs(), random(d).abs()]
     x, m, *second = (double(part) for part in state)
@@ -65,7 +65,7 @@ def step(d: int, count: int) -> float:
 
 
 def distilled(rows: int, classes: int) -> float:
-    cuda, given, _ = kernels()
+    cuda, _, given = kernels()
     student, teacher = 3 * random(rows, classes), 3 * random(rows, classes)
     grids, columns = [poison(rows, classes) for _ in range(2)], [poison(rows, dtype=torch.float64) for _ in range(3)]
     arrays = [*grids, poison(rows, dtype=torch.int64), *columns]

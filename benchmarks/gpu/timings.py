@@ -52,41 +52,45 @@ def amsgrad(state: list[torch.Tensor], direction: torch.Tensor) -> None:
 
 
 def server(d: int, count: int, floor: Callable[[int], float]) -> None:
-    """The buffered sum, the AMSGrad step, and both in one pass with the norm, which is the server
-    step."""
-    cuda, given, _ = kernels()
+    """The buffered sum, the AMSGrad step, and both in one pass, which is the server step; and that
+    again with a norm for which the host waits."""
+    cuda, later, given = kernels()
     vectors, out, state = random(count, d), random(d), [random(d), random(d), random(d).abs(), random(d).abs()]
     weights, at = np.full(count, 1 / count), f", d = {d:,}"
     factors = torch.full((count,), 1 / count, device=DEVICE)
     handed, to, mine = given(vectors), given(out), [given(part) for part in state]
 
-    def both(state: list[torch.Tensor], factors: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
-        direction = factors @ vectors
-        amsgrad(state, direction)
-        return direction.square().sum()
+    def both(state: list[torch.Tensor], factors: torch.Tensor, vectors: torch.Tensor) -> None:
+        amsgrad(state, factors @ vectors)
 
     timed(
         f"buffered sum of {count}{at}",
         floor(d * (count + 1)),
-        lambda: cuda.weighted_sum(weights, handed, out=to),
+        lambda: later.weighted_sum(weights, handed, out=to),
         {"eager": lambda: torch.mv(vectors.T, factors, out=out)},
     )
     timed(
         f"AMSGrad step{at}",
         floor(9 * d),
-        lambda: cuda.adaptive_step(*mine, to, RULE),
+        lambda: later.adaptive_step(*mine, to, RULE),
         {name: lambda f=f: f(state, out) for name, f in {"eager": amsgrad, **compiled(amsgrad)}.items()},
     )
     timed(
         f"server step of {count}{at}",
         floor(d * (count + 8)),
-        lambda: cuda.sum_adaptive_step(*mine, weights, handed, RULE),
+        lambda: later.sum_adaptive_step(*mine, weights, handed, RULE),
         {name: lambda f=f: f(state, factors, vectors) for name, f in {"eager": both, **compiled(both)}.items()},
+    )
+    timed(
+        f"the same with its norm on the host{at}",
+        floor(d * (count + 8)),
+        lambda: cuda.sum_adaptive_step(*mine, weights, handed, RULE),
+        {},
     )
 
 
 def clipped(d: int, floor: Callable[[int], float]) -> None:
-    cuda, given, _ = kernels()
+    _, later, given = kernels()
     x, m, v, g = random(d), random(d), random(d).abs(), random(d)
     parameter = torch.nn.Parameter(x.clone())
     parameter.grad = g
@@ -99,7 +103,7 @@ def clipped(d: int, floor: Callable[[int], float]) -> None:
     timed(
         f"clipped Adam step, d = {d:,}",
         floor(8 * d),
-        lambda: cuda.clip_adam(given(x), given(m), given(v), given(g), RULE, 5.0),
+        lambda: later.clip_adam(given(x), given(m), given(v), given(g), RULE, 5.0),
         {name: lambda o=o: theirs(o) for name, o in kinds.items()},
     )
 
@@ -113,13 +117,13 @@ def slope(student: torch.Tensor, teacher: torch.Tensor) -> torch.Tensor:
 
 
 def distillation(rows: int, classes: int, floor: Callable[[int], float]) -> None:
-    cuda, given, _ = kernels()
+    _, later, given = kernels()
     student, teacher = random(rows, classes), random(rows, classes)
     s, t, out = given(student), given(teacher), given(torch.empty_like(student))
     timed(
         f"distillation, {rows:,} x {classes:,}",
         floor(3 * rows * classes),
-        lambda: cuda.distill_gradient(s, t, 0.2, 0.8, out=out),
+        lambda: later.distill_gradient(s, t, 0.2, 0.8, out=out),
         {name: lambda f=f: f(student, teacher) for name, f in {"eager": slope, **compiled(slope)}.items()},
     )
 

@@ -47,6 +47,16 @@ def load() -> Emulated:
         return Emulated(_module(front, Path(fedbench.kernels.__file__).with_name("cuda.py")), extension)
 
 
+@functools.cache
+def later() -> Any:
+    """Returns a copy of fedbench.kernels.cuda_later over the emulation."""
+    under = load()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "fedbench.kernels.cuda", under.kernels)
+        patch.setattr(fedbench, "_cuda", under.extension, raising=False)
+        return _module("fedbench.kernels.cuda_later", Path(fedbench.kernels.__file__).with_name("cuda_later.py"))
+
+
 def _module(name: str, path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

@@ -43,27 +43,27 @@ std::vector<Real> numbers(std::size_t count) {
     return values;
 }
 
-constexpr std::size_t kGuard = 64;      // elements before and after
+std::size_t guard = 64;                 // elements before and after; 65 of them leave nothing aligned
 constexpr unsigned char kPoison = 255;  // of these bytes a float and a double are NaN
 
 /// Device memory between guards. It holds `values`, or poison.
 template <typename T>
 class Memory {
 public:
-    explicit Memory(std::size_t count) : count_(count), host_(count + 2 * kGuard) {
+    explicit Memory(std::size_t count) : count_(count), host_(count + 2 * guard) {
         std::memset(static_cast<void*>(host_.data()), kPoison, bytes());
         must(cudaMalloc(reinterpret_cast<void**>(&base_), bytes()));
         put();
     }
     explicit Memory(const std::vector<T>& values) : Memory(values.size()) {
-        std::copy(values.begin(), values.end(), host_.begin() + kGuard);
+        std::copy(values.begin(), values.end(), host_.begin() + guard);
         put();
     }
     ~Memory() { cudaFree(base_); }
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
 
-    T* data() { return base_ + kGuard; }
+    T* data() { return base_ + guard; }
     std::span<T> span() { return {data(), count_}; }
     operator std::span<T>() { return span(); }
     operator std::span<const T>() { return span(); }
@@ -73,10 +73,10 @@ public:
         must(cudaMemcpyAsync(host_.data(), base_, bytes(), cudaMemcpyDeviceToHost, nullptr));
         must(cudaStreamSynchronize(nullptr));
         const auto* byte = reinterpret_cast<const unsigned char*>(host_.data());
-        for (std::size_t i = 0; i < kGuard * sizeof(T); ++i)
+        for (std::size_t i = 0; i < guard * sizeof(T); ++i)
             if (byte[i] != kPoison || byte[bytes() - 1 - i] != kPoison) return fault(what + ": written beyond an end");
         for (std::size_t i = 0; i < count_; ++i)
-            if (is_poison(host_[kGuard + i])) return fault(what + ": not written at " + std::to_string(i));
+            if (is_poison(host_[guard + i])) return fault(what + ": not written at " + std::to_string(i));
     }
 
 private:
@@ -179,6 +179,9 @@ int main() {
     for (const std::size_t d : {1, 9, 1023, 4099, 9001})
         for (const std::size_t count : {1, 5}) vectors_of<float>(d, count), vectors_of<double>(d, count);
     vectors_of<float>(300, 300);
+    guard = 65;
+    vectors_of<float>(4099, 5), vectors_of<double>(4099, 5);
+    guard = 64;
     for (const auto& [rows, classes] :
          std::vector<std::pair<std::size_t, std::size_t>>{{1, 2}, {3, 10}, {130, 3}, {5, 32}, {5, 33}, {20, 47}, {3, 1025}})
         rows_of<float>(rows, classes), rows_of<double>(rows, classes);

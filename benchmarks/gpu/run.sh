@@ -2,8 +2,9 @@
 # All that a card has to show, in at most 480 seconds and without a network: builds the extension for it, runs the tests marked gpu, CUDA's
 # sanitizers, results against float64, times, two runs twice and a cell of a suite. A table comes last; it is in FOLDER as well, as Markdown.
 #   benchmarks/gpu/run.sh [FOLDER]
-# PYTHON is the interpreter (python3), and WHEELS a folder of packages that it lacks. It may have no fedbench of its own. With DRY=1 everything
-# runs small on a CPU with the emulated extension, in three times as long at most; what needs a card is left out.
+# PYTHON is the interpreter (python3), and WHEELS a folder of packages that it lacks. It may have no fedbench of its own. COMMIT is told where
+# there is no clone. With DRY=1 everything runs small on a CPU with the emulated extension, in three times as long at most; what needs a card
+# is left out.
 set -uo pipefail
 SELF=$(realpath "$0") ROOT=$(dirname "$(dirname "$(dirname "$SELF")")")
 cd "$ROOT" || exit 2
@@ -15,7 +16,7 @@ BUDGET=$((480 * TIMES))
 environment() {
   if [[ -z $DRY ]]; then nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total --format=csv,noheader | head -n 1 || return 1; fi
   date -u +%F
-  git rev-parse HEAD 2>/dev/null || echo "no commit"
+  echo "${COMMIT:-$(git rev-parse HEAD 2>/dev/null || echo "no commit")}"
   if [[ -z $DRY ]]; then nvcc --version | grep release || return 1; fi
   "$PYTHON" -c 'import platform, torch; print("Python", platform.python_version(), "torch", torch.__version__)'
 }
@@ -89,7 +90,7 @@ if part build 160; then
   part gpu_tests 90 card
   wait
   part poisoned 25
-  part timings 60
+  part timings 90
   part training 60
   part twice 35
   part cell 30

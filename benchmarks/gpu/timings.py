@@ -6,6 +6,7 @@ tables say what share of it a call reaches.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -38,9 +39,11 @@ def timed(what: str, floor_seconds: float, ours: Call, others: dict[str, Call]) 
     row("timings", what, f"{micro(among)}, alone {micro(alone)}", share, rivals(what, others))
 
 
+@functools.cache
 def compiled(function: Callable[..., object]) -> dict[str, Callable[..., object]]:
-    """Returns the function as torch.compile makes it, where there is a card for it."""
-    return {} if DRY else {"compiled": torch.compile(function, dynamic=False)}
+    """Returns the function as torch.compile makes it, where there is a card for it. It is compiled
+    for the first size, and once more for all others."""
+    return {} if DRY else {"compiled": torch.compile(function)}
 
 
 def amsgrad(state: list[torch.Tensor], direction: torch.Tensor) -> None:
@@ -51,6 +54,10 @@ def amsgrad(state: list[torch.Tensor], direction: torch.Tensor) -> None:
     x.addcdiv_(m, largest.sqrt().add_(1e-8), value=0.01)
 
 
+def both(state: list[torch.Tensor], factors: torch.Tensor, vectors: torch.Tensor) -> None:
+    amsgrad(state, factors @ vectors)
+
+
 def server(d: int, count: int, floor: Callable[[int], float]) -> None:
     """The buffered sum, the AMSGrad step, and both in one pass, which is the server step; and that
     again with a norm for which the host waits."""
@@ -59,9 +66,6 @@ def server(d: int, count: int, floor: Callable[[int], float]) -> None:
     weights, at = np.full(count, 1 / count), f", d = {d:,}"
     factors = torch.full((count,), 1 / count, device=DEVICE)
     handed, to, mine = given(vectors), given(out), [given(part) for part in state]
-
-    def both(state: list[torch.Tensor], factors: torch.Tensor, vectors: torch.Tensor) -> None:
-        amsgrad(state, factors @ vectors)
 
     timed(
         f"buffered sum of {count}{at}",

@@ -109,11 +109,22 @@ bool is_device_array(const py::handle& object) {
     return has_dlpack(object) ? is_cuda(dlpack_device(object).first) : py::hasattr(object, kInterface);
 }
 
-DeviceArray::DeviceArray(std::string type, std::vector<py::ssize_t> shape) {
+namespace {
+
+std::size_t bytes_of(const std::string& type, const std::vector<py::ssize_t>& shape) {
+    std::size_t bytes = type == "float32" ? 4 : 8;
+    for (const py::ssize_t length : shape) bytes *= static_cast<std::size_t>(length);
+    return bytes;
+}
+
+}  // namespace
+
+DeviceArray::DeviceArray(std::string type, std::vector<py::ssize_t> shape, cuda::Stream stream, bool later)
+    : memory_(bytes_of(type, shape), stream), later_(later) {
     view_.type = std::move(type);
     view_.shape = std::move(shape);
-    memory_.reset(cuda::allocate(view_.size() * (view_.type == "float32" ? 4 : 8)));
-    view_.data = memory_.get();
+    view_.device = memory_.device();
+    view_.data = memory_.data();
 }
 
 py::dict DeviceArray::interface() const {
@@ -122,7 +133,7 @@ py::dict DeviceArray::interface() const {
     result["typestr"] = view_.type == "float32" ? "<f4" : view_.type == "float64" ? "<f8" : "<i8";
     result["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(view_.data), false);
     result["strides"] = py::none();
-    result["stream"] = py::none();  // what was written here is finished
+    result["stream"] = later_ ? py::object(py::int_(reinterpret_cast<std::uintptr_t>(memory_.stream()))) : py::none();
     result["version"] = 3;
     return result;
 }

@@ -9,7 +9,7 @@
 // only an older one, by its __cuda_array_interface__.
 #pragma once
 
-#include <memory>
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,20 +36,18 @@ struct DeviceView {
 };
 
 /// Device memory with a shape, for results for which the caller gave no array. Other libraries read
-/// it by __cuda_array_interface__.
+/// it by __cuda_array_interface__, and wait for the stream that it names unless the call does.
 class DeviceArray {
 public:
-    DeviceArray(std::string type, std::vector<py::ssize_t> shape);
+    DeviceArray(std::string type, std::vector<py::ssize_t> shape, cuda::Stream stream, bool later);
 
     py::dict interface() const;
     const DeviceView& view() const { return view_; }
 
 private:
-    struct Release {
-        void operator()(void* memory) const { cuda::release(memory); }
-    };
     DeviceView view_;
-    std::unique_ptr<void, Release> memory_;
+    cuda::Memory memory_;
+    bool later_;
 };
 
 /// The device arrays of one call, all on one device, which is the current one while this lives; and
@@ -120,6 +118,29 @@ private:
 };
 
 bool is_device_array(const py::handle& object);
+
+/// Runs a call's work without the GIL, and waits for it unless that is for later.
+template <typename Work>
+void run(const char* name, const DeviceArguments& arguments, bool later, const Work& work) {
+    const py::gil_scoped_release release;
+    work();
+    if (!later) cuda::finish(name, arguments.stream());
+}
+
+/// Runs work(numbers), which leaves n numbers in device memory. Returns them as an array if they
+/// are for later, and else, after waiting, made(numbers).
+template <std::size_t n, typename Work, typename Make>
+py::object numbers_of(const char* name, const DeviceArguments& arguments, bool later, const Work& work, const Make& make) {
+    DeviceArray array("float64", {static_cast<py::ssize_t>(n)}, arguments.stream(), later);
+    auto* const at = static_cast<double*>(array.view().data);
+    std::array<double, n> numbers{};
+    {
+        const py::gil_scoped_release release;
+        work(at);
+        if (!later) cuda::read(numbers, at, name, arguments.stream());
+    }
+    return later ? py::cast(std::move(array)) : py::cast(make(numbers));
+}
 
 template <typename Real>
 std::vector<std::span<const Real>> DeviceArguments::rows(const py::object& vectors) {

@@ -11,9 +11,9 @@ using Shape = std::vector<py::ssize_t>;
 
 /// Returns new arrays (grad,) or (grad, probabilities, label, entropy, kl, ce).
 template <typename Real>
-py::tuple new_arrays(const Shape& shape, bool all) {
-    const auto grid = [&] { return py::cast(DeviceArray(type_name<Real>(), shape)); };
-    const auto column = [&](const char* type) { return py::cast(DeviceArray(type, {shape[0]})); };
+py::tuple new_arrays(const Shape& shape, bool all, cuda::Stream stream, bool later) {
+    const auto grid = [&] { return py::cast(DeviceArray(type_name<Real>(), shape, stream, later)); };
+    const auto column = [&](const char* type) { return py::cast(DeviceArray(type, {shape[0]}, stream, later)); };
     if (!all) return py::make_tuple(grid());
     return py::make_tuple(grid(), grid(), column("int64"), column("float64"), column("float64"), column("float64"));
 }
@@ -45,15 +45,16 @@ DistillRows<Real> rows_out(DeviceArguments& arguments, const py::tuple& out, con
     return to;
 }
 
-/// Returns (loss, relative entropy, alpha, arrays). `out` holds arrays, or says whether all six are
-/// wanted, or the gradient alone.
+/// Returns ((loss, relative entropy, alpha), arrays). `out` holds arrays, or says whether all six
+/// are wanted, or the gradient alone.
 py::tuple distill_into(const py::object& student, const py::object& teacher, double alpha_min, double alpha_max, const py::object& out,
-                       bool probabilities, const py::object& stream) {
+                       bool probabilities, const py::object& stream, bool later) {
     DeviceArguments arguments(stream);
     return arguments.with_type("student", student, [&]<typename Real>(std::type_identity<Real>) {
         const Shape shape = arguments.array("student", student, type_name<Real>(), "(B, C)").shape;
         const auto s = grid<Real>(arguments, "student", student, shape), t = grid<Real>(arguments, "teacher", teacher, shape);
-        const py::tuple arrays = py::isinstance<py::tuple>(out) ? py::tuple(out) : new_arrays<Real>(shape, out.cast<bool>());
+        const py::tuple arrays =
+            py::isinstance<py::tuple>(out) ? py::tuple(out) : new_arrays<Real>(shape, out.cast<bool>(), arguments.stream(), later);
         const auto to = rows_out<Real>(arguments, arrays, shape);
         const std::array<Extent, 8> extents{extent_of("grad", to.grad),   extent_of("probabilities", to.probabilities),
                                             extent_of("label", to.label), extent_of("entropy", to.entropy),
@@ -62,12 +63,10 @@ py::tuple distill_into(const py::object& student, const py::object& teacher, dou
         refuse_overlap(extents, 6);
         const DistillRule rule{
             static_cast<std::size_t>(shape[1]), {alpha_min, alpha_max}, probabilities ? Teacher::probabilities : Teacher::logits};
-        Distilled result{};
-        {
-            const py::gil_scoped_release release;
-            result = cuda::distill<Real>(s, t, rule, to, arguments.stream());
-        }
-        return py::make_tuple(result.loss, result.relative_entropy, result.alpha, arrays);
+        const py::object numbers = numbers_of<3>(
+            "distill", arguments, later, [&](double* found) { cuda::later::distill<Real>(s, t, rule, to, found, arguments.stream()); },
+            [](const auto& found) { return std::tuple(found[0], found[1], found[2]); });
+        return py::make_tuple(numbers, arrays);
     });
 }
 
@@ -75,7 +74,7 @@ py::tuple distill_into(const py::object& student, const py::object& teacher, dou
 
 void register_cuda_distill(py::module_& module) {
     module.def("distill", &distill_into, py::arg("student"), py::arg("teacher"), py::arg("alpha_min"), py::arg("alpha_max"), py::arg("out"),
-               py::arg("probabilities") = false, py::arg("stream") = py::none());
+               py::arg("probabilities") = false, py::arg("stream") = py::none(), py::arg("later") = false);
 }
 
 }  // namespace fedbench::bindings

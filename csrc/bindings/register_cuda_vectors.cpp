@@ -37,45 +37,49 @@ py::object first_of(const py::object& vectors) {
     return vectors[py::int_(0)];
 }
 
-/// Returns (out, squared norm); if `out` is None, it is a new array.
-std::pair<py::object, double> weighted_sum_into(const py::object& weights, const py::object& vectors, const py::object& out,
-                                                const py::object& stream) {
+/// Returns `out`, or a new vector if that is None.
+template <typename Real>
+py::object vector_out(const py::object& out, std::size_t d, const DeviceArguments& arguments, bool later) {
+    return out.is_none() ? py::cast(DeviceArray(type_name<Real>(), {static_cast<py::ssize_t>(d)}, arguments.stream(), later)) : out;
+}
+
+/// Returns (out, squared norm), the latter None unless it is wanted.
+py::tuple weighted_sum_into(const py::object& weights, const py::object& vectors, const py::object& out, const py::object& stream,
+                            bool norm, bool later) {
     DeviceArguments arguments(stream);
     const auto w = vector_of<double>("weights", weights);
-    return arguments.with_type("vectors", first_of(vectors), [&]<typename Real>(std::type_identity<Real>) {
+    return arguments.with_type("vectors", first_of(vectors), [&]<typename Real>(std::type_identity<Real>) -> py::tuple {
         const Rows<Real> rows(arguments, vectors);
-        const py::object to = out.is_none() ? py::cast(DeviceArray(type_name<Real>(), {static_cast<py::ssize_t>(rows.d)})) : out;
+        const py::object to = vector_out<Real>(out, rows.d, arguments, later);
         const auto result = arguments.output<Real>("out", to, rows.d);
         std::vector<Extent> extents{extent_of("out", result)};
         rows.add_to(extents);
         refuse_overlap(extents, 1);
-        double norm2 = 0;
-        {
-            const py::gil_scoped_release release;
-            norm2 = cuda::weighted_sum<Real>(w, rows.pointers, result, arguments.stream());
-        }
-        return std::pair(to, norm2);
+        const auto work = [&](double* norm2) { cuda::later::weighted_sum<Real>(w, rows.pointers, result, norm2, arguments.stream()); };
+        if (norm) return py::make_tuple(to, numbers_of<1>("weighted_sum", arguments, later, work, [](const auto& n) { return n[0]; }));
+        run("weighted_sum", arguments, later, [&] { work(nullptr); });
+        return py::make_tuple(to, py::none());
     });
 }
 
-double dot_of(const py::object& a, const py::object& b, const py::object& stream) {
+py::object dot_of(const py::object& a, const py::object& b, const py::object& stream, bool later) {
     DeviceArguments arguments(stream);
     return arguments.with_type("a", a, [&]<typename Real>(std::type_identity<Real>) {
         const auto x = arguments.vector<Real>("a", a), y = arguments.vector<Real>("b", b, x.size());
-        const py::gil_scoped_release release;
-        return cuda::dot<Real>(x, y, arguments.stream());
+        return numbers_of<1>(
+            "dot", arguments, later, [&](double* product) { cuda::later::dot<Real>(x, y, product, arguments.stream()); },
+            [](const auto& n) { return n[0]; });
     });
 }
 
-std::tuple<double, double, double, double> movement_of(const py::object& x, const py::object& base, const py::object& delta,
-                                                       const py::object& stream) {
+py::object movement_of(const py::object& x, const py::object& base, const py::object& delta, const py::object& stream, bool later) {
     DeviceArguments arguments(stream);
     return arguments.with_type("x", x, [&]<typename Real>(std::type_identity<Real>) {
         const auto at = arguments.vector<Real>("x", x), from = arguments.vector<Real>("base", base, at.size());
         const auto other = arguments.vector<Real>("delta", delta, at.size());
-        const py::gil_scoped_release release;
-        const Movement sums = cuda::movement<Real>(at, from, other, arguments.stream());
-        return std::tuple(sums.x2, sums.moved2, sums.delta2, sums.product);
+        return numbers_of<4>(
+            "movement", arguments, later, [&](double* sums) { cuda::later::movement<Real>(at, from, other, sums, arguments.stream()); },
+            [](const auto& n) { return std::tuple(n[0], n[1], n[2], n[3]); });
     });
 }
 
@@ -96,7 +100,10 @@ struct State {
     }
 };
 
-std::pair<double, double> clip_sgd_on(const py::object& x, const py::object& g, double rate, double bound, const py::object& stream) {
+/// (norm, factor)
+std::tuple<double, double> clip_of(const std::array<double, 2>& found) { return {found[0], found[1]}; }
+
+py::object clip_sgd_on(const py::object& x, const py::object& g, double rate, double bound, const py::object& stream, bool later) {
     DeviceArguments arguments(stream);
     return arguments.with_type("x", x, [&]<typename Real>(std::type_identity<Real>) {
         const std::size_t d = arguments.vector<Real>("x", x).size();
@@ -104,52 +111,59 @@ std::pair<double, double> clip_sgd_on(const py::object& x, const py::object& g, 
         const auto gradient = arguments.vector<Real>("g", g, d);
         const std::vector<Extent> extents{extent_of("x", to), extent_of("g", gradient)};
         refuse_overlap(extents, 1);
-        const py::gil_scoped_release release;
-        const Clip clip = cuda::clip_sgd<Real>(to, gradient, rate, bound, arguments.stream());
-        return std::pair(clip.norm, clip.factor);
+        return numbers_of<2>(
+            "clip_sgd", arguments, later,
+            [&](double* clip) { cuda::later::clip_sgd<Real>(to, gradient, rate, bound, clip, arguments.stream()); }, clip_of);
     });
 }
 
-std::pair<double, double> clip_adam_on(const py::object& x, const py::tuple& moments, const py::object& g, const RuleTuple& rule,
-                                       double bound, const py::object& stream) {
+py::object clip_adam_on(const py::object& x, const py::tuple& moments, const py::object& g, const RuleTuple& rule, double bound,
+                        const py::object& stream, bool later) {
     DeviceArguments arguments(stream);
     return arguments.with_type("x", x, [&]<typename Real>(std::type_identity<Real>) {
         State<Real> state(arguments, x, moments);
         const auto gradient = arguments.vector<Real>("g", g, state.x.size());
         state.extents.push_back(extent_of("g", gradient));
         refuse_overlap(state.extents, 4);
-        const py::gil_scoped_release release;
-        const Clip clip = cuda::clip_adam<Real>(state.x, state.moments, gradient, rule_of(rule), bound, arguments.stream());
-        return std::pair(clip.norm, clip.factor);
+        const auto work = [&](double* clip) {
+            cuda::later::clip_adam<Real>(state.x, state.moments, gradient, rule_of(rule), bound, clip, arguments.stream());
+        };
+        return numbers_of<2>("clip_adam", arguments, later, work, clip_of);
     });
 }
 
 void adaptive_on(const py::object& x, const py::tuple& moments, const py::object& direction, const RuleTuple& rule, bool use_maximum,
-                 const py::object& stream) {
+                 const py::object& stream, bool later) {
     DeviceArguments arguments(stream);
     arguments.with_type("x", x, [&]<typename Real>(std::type_identity<Real>) {
         State<Real> state(arguments, x, moments);
         const auto view = arguments.vector<Real>("direction", direction, state.x.size());
         state.extents.push_back(extent_of("direction", view));
         refuse_overlap(state.extents, 4);
-        const py::gil_scoped_release release;
-        cuda::adaptive_step<Real>(state.x, state.moments, view, rule_of(rule), use_maximum, arguments.stream());
+        run("adaptive_step", arguments, later,
+            [&] { cuda::later::adaptive_step<Real>(state.x, state.moments, view, rule_of(rule), use_maximum, arguments.stream()); });
     });
 }
 
-double sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::object& weights, const py::object& vectors,
-                       const RuleTuple& rule, bool use_maximum, const py::object& stream) {
+/// Returns the squared norm, and None if the step is for later.
+py::object sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::object& weights, const py::object& vectors,
+                           const RuleTuple& rule, bool use_maximum, const py::object& stream, bool later) {
     DeviceArguments arguments(stream);
     const auto w = vector_of<double>("weights", weights);
-    return arguments.with_type("x", x, [&]<typename Real>(std::type_identity<Real>) {
+    return arguments.with_type("x", x, [&]<typename Real>(std::type_identity<Real>) -> py::object {
         State<Real> state(arguments, x, moments);
         const Rows<Real> rows(arguments, vectors);
         if (rows.d != state.x.size())
             throw py::value_error("vectors: expected length " + std::to_string(state.x.size()) + ", got " + std::to_string(rows.d));
         rows.add_to(state.extents);
         refuse_overlap(state.extents, 4);
-        const py::gil_scoped_release release;
-        return cuda::sum_adaptive_step<Real>(state.x, state.moments, w, rows.pointers, rule_of(rule), use_maximum, arguments.stream());
+        const auto work = [&](double* norm2) {
+            cuda::later::sum_adaptive_step<Real>(state.x, state.moments, w, rows.pointers, rule_of(rule), use_maximum, norm2,
+                                                 arguments.stream());
+        };
+        if (!later) return numbers_of<1>("sum_adaptive_step", arguments, false, work, [](const auto& n) { return n[0]; });
+        run("sum_adaptive_step", arguments, true, [&] { work(nullptr); });
+        return py::none();
     });
 }
 
@@ -174,12 +188,12 @@ void refuse_cache_overlaps(std::span<Real> out, std::span<double> sum, const std
 }
 
 py::object update_cache_in(const py::object& weights, const py::object& vectors, const py::sequence& rows, const py::object& sum,
-                           double scale, const std::string& order, const py::object& out, const py::object& stream) {
+                           double scale, const std::string& order, const py::object& out, const py::object& stream, bool later) {
     DeviceArguments arguments(stream);
     const auto w = vector_of<double>("weights", weights);
     return arguments.with_type("vectors", first_of(vectors), [&]<typename Real>(std::type_identity<Real>) {
         const Rows<Real> from(arguments, vectors);
-        const py::object result = out.is_none() ? py::cast(DeviceArray(type_name<Real>(), {static_cast<py::ssize_t>(from.d)})) : out;
+        const py::object result = vector_out<Real>(out, from.d, arguments, later);
         const auto to = arguments.output<Real>("out", result, from.d);
         const auto total = arguments.output<double>("sum", sum, from.d);
         std::vector<Real*> cached;
@@ -187,10 +201,7 @@ py::object update_cache_in(const py::object& weights, const py::object& vectors,
             cached.push_back(arguments.output<Real>("rows[" + std::to_string(cached.size()) + "]", row, from.d).data());
         refuse_cache_overlaps<Real>(to, total, cached, from);
         const CacheUpdate<Real> update{w, from.pointers, cached, total, scale, order_of(order)};
-        {
-            const py::gil_scoped_release release;
-            cuda::update_cache<Real>(update, to, arguments.stream());
-        }
+        run("update_cache", arguments, later, [&] { cuda::later::update_cache<Real>(update, to, arguments.stream()); });
         return result;
     });
 }
@@ -199,18 +210,20 @@ py::object update_cache_in(const py::object& weights, const py::object& vectors,
 
 void register_cuda_vectors(py::module_& module) {
     const auto stream = py::arg("stream") = py::none();
+    const auto later = py::arg("later") = false;
     const auto no_out = py::arg("out") = py::none();
-    module.def("weighted_sum", &weighted_sum_into, py::arg("weights"), py::arg("vectors"), no_out, stream);
-    module.def("dot", &dot_of, py::arg("a"), py::arg("b"), stream);
-    module.def("movement", &movement_of, py::arg("x"), py::arg("base"), py::arg("delta"), stream);
-    module.def("clip_sgd", &clip_sgd_on, py::arg("x"), py::arg("g"), py::arg("rate"), py::arg("bound"), stream);
-    module.def("clip_adam", &clip_adam_on, py::arg("x"), py::arg("moments"), py::arg("g"), py::arg("rule"), py::arg("bound"), stream);
+    module.def("weighted_sum", &weighted_sum_into, py::arg("weights"), py::arg("vectors"), no_out, stream, py::arg("norm") = true, later);
+    module.def("dot", &dot_of, py::arg("a"), py::arg("b"), stream, later);
+    module.def("movement", &movement_of, py::arg("x"), py::arg("base"), py::arg("delta"), stream, later);
+    module.def("clip_sgd", &clip_sgd_on, py::arg("x"), py::arg("g"), py::arg("rate"), py::arg("bound"), stream, later);
+    module.def("clip_adam", &clip_adam_on, py::arg("x"), py::arg("moments"), py::arg("g"), py::arg("rule"), py::arg("bound"), stream,
+               later);
     module.def("adaptive_step", &adaptive_on, py::arg("x"), py::arg("moments"), py::arg("direction"), py::arg("rule"),
-               py::arg("use_maximum"), stream);
+               py::arg("use_maximum"), stream, later);
     module.def("sum_adaptive_step", &sum_adaptive_on, py::arg("x"), py::arg("moments"), py::arg("weights"), py::arg("vectors"),
-               py::arg("rule"), py::arg("use_maximum"), stream);
+               py::arg("rule"), py::arg("use_maximum"), stream, later);
     module.def("update_cache", &update_cache_in, py::arg("weights"), py::arg("vectors"), py::arg("rows"), py::arg("sum"), py::arg("scale"),
-               py::arg("order"), no_out, stream);
+               py::arg("order"), no_out, stream, later);
 }
 
 }  // namespace fedbench::bindings

@@ -3,7 +3,8 @@
 // sum eight of them add the lanes, each in order.
 #pragma once
 
-#include "../accumulate/rule.hpp"
+#include <cmath>
+
 #include "../simd/tree.hpp"
 #include "fedbench/accumulate.hpp"
 #include "runtime.cuh"
@@ -69,50 +70,6 @@ struct MovementSource {
 
     __device__ Values<3> at(std::size_t i) const {
         return {static_cast<double>(x[i]), static_cast<double>(x[i] - base[i]), static_cast<double>(delta[i])};
-    }
-};
-
-/// The weighted sum of `count` vectors, handed to use(i, sum), and its square.
-template <typename Real, typename Use>
-struct WeightedSource {
-    static constexpr std::size_t kValues = 1, kSums = 1;
-    static constexpr std::size_t left(std::size_t) { return 0; }
-    static constexpr std::size_t right(std::size_t) { return 0; }
-
-    const Real* weights;
-    const Real* const* vectors;
-    std::size_t count;
-    Use use;
-
-    __device__ Values<1> at(std::size_t i) const {
-        Real total = 0;
-        for (std::size_t k = 0; k < count; ++k) total = std::fma(weights[k], vectors[k][i], total);
-        use(i, total);
-        return {static_cast<double>(total)};
-    }
-};
-
-template <typename Real>
-struct Write {
-    Real* out;
-
-    __device__ void operator()(std::size_t i, Real value) const { out[i] = value; }
-};
-
-/// Makes one element's step, in place.
-template <typename Real, typename Kind>
-struct Adapt {
-    optimising::Step<Real> step;
-    optimising::Factors<Real> factors;
-
-    __device__ void operator()(std::size_t i, Real g) const {
-        constexpr bool has_maximum = Kind::maximum != optimising::Maximum::none;
-        const Real vhat = has_maximum ? step.vhat[i] : Real{};
-        const auto next = optimising::adapted<Kind>({step.x[i], step.m[i], step.v[i], vhat}, g, factors);
-        step.x[i] = next.x;
-        step.m[i] = next.m;
-        step.v[i] = next.v;
-        if constexpr (has_maximum) step.vhat[i] = next.vhat;
     }
 };
 

@@ -1,8 +1,7 @@
 // The host's side of the optimiser steps and of the cache: the same checks and factors as on the
 // CPU.
 #include "../accumulate/moments.hpp"
-#include "elements.cuh"
-#include "sums.cuh"
+#include "weighted.cuh"
 
 namespace fedbench::cuda {
 
@@ -11,18 +10,20 @@ namespace {
 using optimising::Maximum;
 using optimising::Step;
 
+template <typename Real>
+bool is_aligned(const Step<Real>& step) {
+    return all_aligned({step.x, step.m, step.v, step.vhat, step.g});  // a null pointer is
+}
+
 /// Calls body(adapt) with the step's Adapt, whose type has the step's Kind.
 template <typename Real, typename Body>
-void with_adapt(const Step<Real>& step, const optimising::Factors<Real>& factors, const Body& body) {
-    optimising::with_kind_of(step, [&]<typename Kind>(Kind) { body(Adapt<Real, Kind>{step, factors}); });
+void with_adapt(const Step<Real>& step, const optimising::Factors<Real>& factors, const double* clip, const Body& body) {
+    optimising::with_kind_of(step, [&]<typename Kind>(Kind) { body(Adapt<Real, Kind>{step, factors, clip}); });
 }
 
 template <typename Real>
-void adapt(const char* name, const Step<Real>& step, const optimising::Factors<Real>& factors, Stream stream) {
-    with_adapt(step, factors, [&]<typename Kind>(const Adapt<Real, Kind>& each) {
-        launch(name, adapt_elements<Real, Kind>, blocks_for(step.d, kThreads), kThreads, stream, each);
-    });
-    finish(name, stream);
+void adapt(const char* name, const Step<Real>& step, const optimising::Factors<Real>& factors, const double* clip, Stream stream) {
+    with_adapt(step, factors, clip, [&](const auto& each) { launch_each(name, each, step.d, is_aligned(step), stream); });
 }
 
 template <typename Real>
@@ -32,26 +33,26 @@ Step<Real> step_of(std::span<Real> x, const Moments<Real>& moments, const Real* 
 
 }  // namespace
 
+namespace later {
+
 template <typename Real>
-Clip clip_sgd(std::span<Real> x, std::span<const Real> g, double rate, double bound, Stream stream) {
+void clip_sgd(std::span<Real> x, std::span<const Real> g, double rate, double bound, double* clip, Stream stream) {
     check_length("g", g.size(), x.size());
-    const Clip clip = optimising::clip_of(dot(g, g, stream), bound);
-    launch("clip_sgd", descend_elements<Real>, blocks_for(x.size(), kThreads), kThreads, stream, x.data(), g.data(), x.size(),
-           static_cast<Real>(clip.factor), static_cast<Real>(rate));
-    finish("clip_sgd", stream);
-    return clip;
+    const Sums<DotSource<Real>> sums(g.size(), stream);
+    sums.launch_with("clip_sgd", {g.data(), g.data()}, LeaveClip{clip, bound});
+    const Descend<Real> op{x.data(), g.data(), clip, static_cast<Real>(rate)};
+    launch_each("clip_sgd", op, x.size(), all_aligned({x.data(), g.data()}), stream);
 }
 
 template <typename Real>
-Clip clip_adam(std::span<Real> x, const Moments<Real>& moments, std::span<const Real> g, const AdamRule& rule, double bound,
+void clip_adam(std::span<Real> x, const Moments<Real>& moments, std::span<const Real> g, const AdamRule& rule, double bound, double* clip,
                Stream stream) {
     check_length("g", g.size(), x.size());
     check_moments(x.size(), moments, rule);
     if (!moments.vhat.empty()) throw std::invalid_argument("vhat: clip_adam has no maximum");
-    const Clip clip = optimising::clip_of(dot(g, g, stream), bound);
-    adapt("clip_adam", step_of(x, moments, g.data(), Maximum::none, rule), optimising::factors_of<Real>(rule, -rule.rate, clip.factor),
-          stream);
-    return clip;
+    const Sums<DotSource<Real>> sums(g.size(), stream);
+    sums.launch_with("clip_adam", {g.data(), g.data()}, LeaveClip{clip, bound});
+    adapt("clip_adam", step_of(x, moments, g.data(), Maximum::none, rule), optimising::factors_of<Real>(rule, -rule.rate, 1), clip, stream);
 }
 
 template <typename Real>
@@ -60,39 +61,89 @@ void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<co
     check_length("direction", direction.size(), x.size());
     check_moments(x.size(), moments, rule);
     const Maximum maximum = maximum_of(moments, x.size(), use_maximum);
-    adapt("adaptive_step", step_of(x, moments, direction.data(), maximum, rule), optimising::factors_of<Real>(rule, rule.rate, 1), stream);
+    adapt<Real>("adaptive_step", step_of(x, moments, direction.data(), maximum, rule), optimising::factors_of<Real>(rule, rule.rate, 1),
+                nullptr, stream);
 }
 
 template <typename Real>
-double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
-                         std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, Stream stream) {
+void sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
+                       std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, double* norm2, Stream stream) {
     check_moments(x.size(), moments, rule);
     const Maximum maximum = maximum_of(moments, x.size(), use_maximum);
     const auto step = step_of<Real>(x, moments, nullptr, maximum, rule);
-    double norm2 = 0;
-    with_adapt(step, optimising::factors_of<Real>(rule, rule.rate, 1),
-               [&](const auto& use) { norm2 = weighted("sum_adaptive_step", weights, vectors, x.size(), use, stream); });
-    return norm2;
+    with_adapt(step, optimising::factors_of<Real>(rule, rule.rate, 1), nullptr, [&](const auto& use) {
+        weighted<Real>("sum_adaptive_step", weights, vectors, x.size(), nullptr, use, is_aligned(step), norm2, stream);
+    });
 }
 
 template <typename Real>
 void update_cache(const CacheUpdate<Real>& update, std::span<Real> out, Stream stream) {
     check_cache(update, out.size());
-    const Temporary<Real> weights(rounded<Real>(update.weights), stream);
-    const Temporary<const Real*> vectors(std::vector<const Real*>(update.vectors.begin(), update.vectors.end()), stream);
-    const Temporary<Real*> rows(std::vector<Real*>(update.rows.begin(), update.rows.end()), stream);
-    const Arrivals<Real> arrivals{weights.data(),    vectors.data(), rows.data(), update.vectors.size(),
-                                  update.sum.data(), update.scale,   update.order};
-    launch("update_cache", update_elements<Real>, blocks_for(out.size(), kThreads), kThreads, stream, arrivals, out.data(), out.size());
+    const Listed<Real, kTriples> weights(
+        update.weights.size(), [&](std::size_t k) { return static_cast<Real>(update.weights[k]); }, stream);
+    const Listed<const Real*, kTriples> vectors(
+        update.vectors.size(), [&](std::size_t k) { return update.vectors[k]; }, stream);
+    const Listed<Real*, kTriples> rows(
+        update.rows.size(), [&](std::size_t k) { return update.rows[k]; }, stream);
+    const Arrivals<Real> op{weights.list(),    vectors.list(), rows.list(),  update.vectors.size(),
+                            update.sum.data(), out.data(),     update.scale, update.order};
+    const bool aligned = all_aligned(update.vectors) && all_aligned(update.rows) && all_aligned({update.sum.data(), out.data()});
+    launch_each("update_cache", op, out.size(), aligned, stream);
+}
+
+}  // namespace later
+
+template <typename Real>
+Clip clip_sgd(std::span<Real> x, std::span<const Real> g, double rate, double bound, Stream stream) {
+    const Numbers<2> clip(stream);
+    later::clip_sgd<Real>(x, g, rate, bound, clip.data(), stream);
+    const auto found = clip.wait("clip_sgd");
+    return {found[0], found[1]};
+}
+
+template <typename Real>
+Clip clip_adam(std::span<Real> x, const Moments<Real>& moments, std::span<const Real> g, const AdamRule& rule, double bound,
+               Stream stream) {
+    const Numbers<2> clip(stream);
+    later::clip_adam<Real>(x, moments, g, rule, bound, clip.data(), stream);
+    const auto found = clip.wait("clip_adam");
+    return {found[0], found[1]};
+}
+
+template <typename Real>
+void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const Real> direction, const AdamRule& rule, bool use_maximum,
+                   Stream stream) {
+    later::adaptive_step<Real>(x, moments, direction, rule, use_maximum, stream);
+    finish("adaptive_step", stream);
+}
+
+template <typename Real>
+double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
+                         std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, Stream stream) {
+    const Numbers<1> norm2(stream);
+    later::sum_adaptive_step<Real>(x, moments, weights, vectors, rule, use_maximum, norm2.data(), stream);
+    return norm2.wait("sum_adaptive_step")[0];
+}
+
+template <typename Real>
+void update_cache(const CacheUpdate<Real>& update, std::span<Real> out, Stream stream) {
+    later::update_cache<Real>(update, out, stream);
     finish("update_cache", stream);
 }
 
-#define FEDBENCH_INSTANTIATE(Real)                                                                                                        \
-    template Clip clip_sgd<Real>(std::span<Real>, std::span<const Real>, double, double, Stream);                                         \
-    template Clip clip_adam<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, double, Stream);         \
-    template void adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, bool, Stream);       \
-    template double sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>, std::span<const Real* const>, \
-                                            const AdamRule&, bool, Stream);                                                               \
+#define FEDBENCH_INSTANTIATE(Real)                                                                                                         \
+    template void later::clip_sgd<Real>(std::span<Real>, std::span<const Real>, double, double, double*, Stream);                          \
+    template void later::clip_adam<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, double, double*,   \
+                                         Stream);                                                                                          \
+    template void later::adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, bool, Stream); \
+    template void later::sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>,                           \
+                                                 std::span<const Real* const>, const AdamRule&, bool, double*, Stream);                    \
+    template void later::update_cache<Real>(const CacheUpdate<Real>&, std::span<Real>, Stream);                                            \
+    template Clip clip_sgd<Real>(std::span<Real>, std::span<const Real>, double, double, Stream);                                          \
+    template Clip clip_adam<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, double, Stream);          \
+    template void adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, bool, Stream);        \
+    template double sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>, std::span<const Real* const>,  \
+                                            const AdamRule&, bool, Stream);                                                                \
     template void update_cache<Real>(const CacheUpdate<Real>&, std::span<Real>, Stream);
 FEDBENCH_INSTANTIATE(float)
 FEDBENCH_INSTANTIATE(double)

@@ -132,24 +132,36 @@ __device__ std::int64_t first_place_of(const Real* row, std::size_t classes, Rea
     return static_cast<std::size_t>(first) < classes ? first : 0;
 }
 
-/// A lane's four sums over a row: e, e dt, f, e ds.
+/// Computes a lane's four sums, of e, e dt, f and e ds, over the elements first, first + width, ..
+/// before `end`, at most kTerms of them. A lane that is not `used` has zeros.
 template <typename Real>
-struct Totals {
-    double of[4] = {};
+__device__ void terms_of(const Real* t, const Real* s, Real t_max, Real s_max, std::size_t first, std::size_t end, bool used,
+                         Real (&terms)[4]) {
+    for (Real& term : terms) term = 0;
+    for (std::size_t i = first; i < end; i += kWidth<Real>) {
+        const Real dt = t[i] - t_max, ds = s[i] - s_max;
+        const Real e = used ? formulas::exp_negative(dt) : Real{0}, f = used ? formulas::exp_negative(ds) : Real{0};
+        terms[0] = terms[0] + e;
+        terms[1] = std::fma(e, dt, terms[1]);
+        terms[2] = terms[2] + f;
+        terms[3] = std::fma(e, ds, terms[3]);
+    }
+}
 
-    /// Adds the elements first + lane, + width, .. before `end`, at most kTerms of them. A lane
-    /// that is not `used` adds zeros.
-    __device__ void add(const Real* t, const Real* s, Real t_max, Real s_max, std::size_t first, std::size_t end, bool used) {
-        Real terms[4] = {};
-        for (std::size_t i = first; i < end; i += kWidth<Real>) {
-            const Real dt = t[i] - t_max, ds = s[i] - s_max;
-            const Real e = used ? formulas::exp_negative(dt) : Real{0}, f = used ? formulas::exp_negative(ds) : Real{0};
-            terms[0] = terms[0] + e;
-            terms[1] = std::fma(e, dt, terms[1]);
-            terms[2] = terms[2] + f;
-            terms[3] = std::fma(e, ds, terms[3]);
-        }
-        for (int k = 0; k < 4; ++k) of[k] += static_cast<double>(terms[k]);
+/// A row in pieces of kTerms elements a lane. If a pack is left over, it ends with the row, and its
+/// first lanes were had already.
+template <typename Real>
+struct Pieces {
+    static constexpr std::size_t kStep = formulas::kTerms * kWidth<Real>;
+    const Real *t, *s;
+    Real t_max, s_max;
+    std::size_t classes, tail = classes % kWidth<Real>, whole = classes - tail, full = blocks_for(whole, kStep);
+
+    __device__ std::size_t count() const { return full + (tail > 0); }
+    __device__ void terms(std::size_t piece, unsigned lane, Real (&to)[4]) const {
+        const std::size_t begin = piece * kStep, end = begin + kStep < whole ? begin + kStep : whole;
+        if (piece < full) terms_of(t, s, t_max, s_max, begin + lane, end, true, to);
+        else terms_of(t, s, t_max, s_max, classes - kWidth<Real> + lane, classes, lane >= kWidth<Real> - tail, to);
     }
 };
 
@@ -167,14 +179,15 @@ __global__ void sum_many_classes(DistillCall<Real> call) {
     const Lanes<kWidth<Real>> lanes;
     const Real *t = call.teacher + u * classes, *s = call.student + u * classes;
     const Real t_max = largest_of(t, classes, lanes), s_max = largest_of(s, classes, lanes);
-    const std::size_t tail = classes % kWidth<Real>, whole = classes - tail, step = formulas::kTerms * kWidth<Real>;
-    Totals<Real> totals;
-    for (std::size_t begin = 0; begin < whole; begin += step)
-        totals.add(t, s, t_max, s_max, begin + lanes.lane, begin + step < whole ? begin + step : whole, true);
-    if (tail > 0)  // the last pack ends with the row; its first lanes were had already
-        totals.add(t, s, t_max, s_max, classes - kWidth<Real> + lanes.lane, classes, lanes.lane >= kWidth<Real> - tail);
+    const Pieces<Real> pieces{t, s, t_max, s_max, classes};
+    double totals[4] = {};
+    for (std::size_t piece = 0; piece < pieces.count(); ++piece) {
+        Real terms[4];
+        pieces.terms(piece, lanes.lane, terms);
+        for (int k = 0; k < 4; ++k) totals[k] += static_cast<double>(terms[k]);
+    }
     double sums[4];
-    for (int k = 0; k < 4; ++k) sums[k] = lanes.sum(totals.of[k]);
+    for (int k = 0; k < 4; ++k) sums[k] = lanes.sum(totals[k]);
     const std::int64_t label = first_place_of(t, classes, t_max, lanes);
     if (lanes.lane == 0) finish_row<Real>(call, u, {sums[0], sums[1], sums[2], sums[1] - sums[3], 1, t_max, s_max, label});
 }
@@ -234,7 +247,8 @@ __global__ void sum_given(DistillCall<Real> call) {
 /// Computes grad = (Q - alpha P) / B, with (1 - alpha) / B taken away at the label, and P if it is
 /// wanted.
 template <typename Real>
-__global__ void write_gradient(DistillCall<Real> call, formulas::Mix<Real> mix) {
+__global__ void write_gradient(DistillCall<Real> call, const formulas::Mix<Real>* found) {
+    const formulas::Mix<Real> mix = *found;
     const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i >= call.count * call.classes) return;
     const std::size_t u = i / call.classes;

@@ -51,12 +51,25 @@ OnDevice::~OnDevice() {
     if (before_ >= 0) forget(cudaSetDevice(before_));
 }
 
-void* allocate(std::size_t bytes) {
-    void* memory = nullptr;
-    if (bytes > 0) check(cudaMalloc(&memory, bytes), "cudaMalloc");
-    return memory;
+Memory::Memory(std::size_t bytes, Stream stream) : stream_(stream) {
+    check(cudaGetDevice(&device_), "cudaGetDevice");
+    if (bytes > 0) check(cudaMallocFromPoolAsync(&data_, bytes, pool(), stream), "memory of a result");
 }
 
-void release(void* memory) noexcept { forget(cudaFree(memory)); }
+Memory::~Memory() {
+    if (data_ == nullptr) return;
+    int before = 0;
+    forget(cudaGetDevice(&before));
+    forget(cudaSetDevice(device_));  // a default stream is that of the current device
+    forget(cudaFreeAsync(data_, stream_));
+    forget(cudaSetDevice(before));
+}
+
+void read(std::span<double> to, const double* from, const char* name, Stream stream) {
+    check(cudaMemcpyAsync(to.data(), from, to.size_bytes(), cudaMemcpyDeviceToHost, stream), name);
+    check(cudaStreamSynchronize(stream), name);
+}
+
+void finish(const char* name, Stream stream) { check(cudaStreamSynchronize(stream), name); }
 
 }  // namespace fedbench::cuda

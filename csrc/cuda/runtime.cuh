@@ -4,9 +4,9 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "fedbench/cuda.hpp"
 
@@ -37,9 +37,6 @@ public:
     Temporary(std::size_t count, Stream stream) : count_(count), stream_(stream) {
         if (count > 0) check(cudaMallocFromPoolAsync(reinterpret_cast<void**>(&data_), count * sizeof(T), pool(), stream), "temporary memory");
     }
-    Temporary(const std::vector<T>& values, Stream stream) : Temporary(values.size(), stream) {
-        if (count_ > 0) check(cudaMemcpyAsync(data_, values.data(), bytes(), cudaMemcpyHostToDevice, stream), "copy to the device");
-    }
     ~Temporary() {
         if (count_ > 0) forget(cudaFreeAsync(data_, stream_));
     }
@@ -48,19 +45,27 @@ public:
 
     T* data() const { return data_; }
 
-    /// Returns what the stream has written here, after waiting for it.
-    std::vector<T> values() const {
-        std::vector<T> host(count_);
-        if (count_ > 0) check(cudaMemcpyAsync(host.data(), data_, bytes(), cudaMemcpyDeviceToHost, stream_), "copy from the device");
-        check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-        return host;
+private:
+    T* data_ = nullptr;
+    std::size_t count_;
+    Stream stream_;
+};
+
+/// n numbers that a call leaves in device memory, and for which the host waits.
+template <std::size_t n>
+class Numbers {
+public:
+    explicit Numbers(Stream stream) : memory_(n, stream), stream_(stream) {}
+
+    double* data() const { return memory_.data(); }
+    std::array<double, n> wait(const char* name) const {
+        std::array<double, n> values;
+        read(values, data(), name, stream_);
+        return values;
     }
 
 private:
-    std::size_t bytes() const { return count_ * sizeof(T); }
-
-    T* data_ = nullptr;
-    std::size_t count_;
+    Temporary<double> memory_;
     Stream stream_;
 };
 
@@ -81,7 +86,5 @@ void launch(const char* name, void (*kernel)(Parameters...), std::size_t blocks,
     config.stream = stream;
     check(cudaLaunchKernelEx(&config, kernel, arguments...), name);
 }
-
-inline void finish(const char* name, Stream stream) { check(cudaStreamSynchronize(stream), name); }
 
 }  // namespace fedbench::cuda

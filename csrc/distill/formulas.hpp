@@ -45,12 +45,12 @@ struct LossSums {
 };
 
 /// Returns the result with alpha, once the entropies are known.
-inline Distilled with_alpha(const DistillRule& rule, std::size_t rows, const LossSums& sums) {
-    const double relative = sums.entropy / static_cast<double>(rows) / portable_log(static_cast<double>(rule.classes));
+constexpr Distilled with_alpha(const DistillRule& rule, std::size_t rows, const LossSums& sums) {
+    const double relative = sums.entropy / static_cast<double>(rows) / log_positive(static_cast<double>(rule.classes));
     return {0, relative, relative * rule.alphas.max + (1 - relative) * rule.alphas.min};
 }
 
-inline double loss_of(double alpha, std::size_t rows, const LossSums& sums) {
+constexpr double loss_of(double alpha, std::size_t rows, const LossSums& sums) {
     return (alpha * sums.kl + (1 - alpha) * sums.ce) / static_cast<double>(rows);
 }
 
@@ -60,7 +60,7 @@ template <typename Real>
 struct Mix {
     Real minus_alpha, scale, hard;
 
-    Mix(double alpha, std::size_t rows)
+    constexpr Mix(double alpha, std::size_t rows)
         : minus_alpha(static_cast<Real>(-alpha)),
           scale(static_cast<Real>(1 / static_cast<double>(rows))),
           hard(static_cast<Real>((1 - alpha) / static_cast<double>(rows))) {}

@@ -54,6 +54,31 @@ void sums() {
     }
 }
 
+/// More vectors than are parameters of a kernel, and vectors that do not begin at a multiple of 16
+/// bytes.
+template <typename Real>
+void many_and_unaligned() {
+    RandomStream stream(5, Purpose::parameters);
+    constexpr std::size_t d = 4099;
+    const auto a = random_vector<Real>(stream, d + 1), b = random_vector<Real>(stream, d + 1);
+    for (const std::size_t shift : {0, 1})
+        for (const std::size_t count : {cuda::kPairs, cuda::kPairs + 1, 2 * cuda::kPairs + 3}) {
+            std::vector<const Real*> rows;
+            Numbers weights;
+            for (std::size_t k = 0; k < count; ++k) {
+                rows.push_back((k % 3 == 0 ? a.data() : b.data()) + shift);
+                weights.push_back(stream.normal());
+            }
+            std::vector<Real> one(d + 1), two(d + 1);
+            const std::span<Real> cpu(one.data() + shift, d), gpu(two.data() + shift, d);
+            const double norm2 = weighted_sum<Real>(weights, rows, cpu);
+            check(norm2 == cuda::weighted_sum<Real>(weights, rows, gpu, nullptr) && same(one, two), "weighted sum of many");
+            const auto clip = clip_sgd<Real>(cpu, std::span(a).subspan(shift, d), 0.1, 2);
+            const auto other = cuda::clip_sgd<Real>(gpu, std::span(a).subspan(shift, d), 0.1, 2, nullptr);
+            check(clip.norm == other.norm && same(one, two), "step of what is not aligned");
+        }
+}
+
 template <typename Real>
 struct State {
     std::vector<Real> x, m, v, vhat;
@@ -117,6 +142,12 @@ void caches() {
             const auto one = cpu.pointers(), two = gpu.pointers();
             update_cache<Real>({weights, vectors, one, cpu.sum, 0.37, order}, cpu.out);
             cuda::update_cache<Real>({weights, vectors, two, gpu.sum, 0.37, order}, gpu.out, nullptr);
+            for (std::size_t k = vectors.size(); k <= cuda::kTriples; ++k) vectors.push_back(vectors[k % 3]);
+            std::vector<Real*> first, second;
+            for (std::size_t k = 0; k < vectors.size(); ++k) first.push_back(one[k % 2]), second.push_back(two[k % 2]);
+            const std::vector<double> many(weights.empty() ? 0 : vectors.size(), 0.01);
+            update_cache<Real>({many, vectors, first, cpu.sum, 0.37, order}, cpu.out);
+            cuda::update_cache<Real>({many, vectors, second, gpu.sum, 0.37, order}, gpu.out, nullptr);
             check(same(cpu.out, gpu.out) && same(cpu.sum, gpu.sum) && same(cpu.rows[0], gpu.rows[0]) && same(cpu.rows[1], gpu.rows[1]),
                   "cache, d = " + std::to_string(d));
         }
@@ -173,7 +204,8 @@ template <typename Real>
 void distillations() {
     for (const auto& [rows, classes] : std::vector<std::pair<std::size_t, std::size_t>>{{1, 2}, {3, 10}, {300, 3}, {3, 32}})
         distillation_of<Real>(rows, classes, 3);
-    for (const auto& [rows, classes] : std::vector<std::pair<std::size_t, std::size_t>>{{3, 33}, {2, 64}, {40, 47}, {3, 1025}})
+    for (const auto& [rows, classes] :
+         std::vector<std::pair<std::size_t, std::size_t>>{{3, 33}, {2, 64}, {40, 47}, {3, 1023}, {3, 1024}, {3, 1025}, {1, 20000}})
         distillation_of<Real>(rows, classes, 20);
 }
 
@@ -186,9 +218,9 @@ void errors() {
             cuda::distill<double>({}, {}, {2, {0, 1}, Teacher::logits}, {}, nullptr);
         },
         "at least one row");
-    const auto kernel = cuda::descend_elements<double>;
     const auto start = [&](std::size_t blocks, unsigned threads) {
-        cuda::launch("clip_sgd", kernel, blocks, threads, nullptr, x.data(), g.data(), std::size_t{0}, 1.0, 1.0);
+        const cuda::Descend<double> op{x.data(), g.data(), nullptr, 1};
+        cuda::launch("clip_sgd", cuda::each<cuda::Descend<double>>, blocks, threads, nullptr, op, std::size_t{0}, true);
     };
     check_throws<cuda::CudaError>([&] { start(1, 2048); }, "clip_sgd: invalid configuration argument");
     check(cudaGetLastError() == cudaSuccess, "no error is left by a launch");
@@ -224,10 +256,35 @@ void retries() {
     check(emulated::pools == 1 && cuda::pool()->kept == cuda::kKept, "one pool serves all calls, and keeps its memory");
 }
 
+/// What is for later copies nothing to the host and nothing to the device.
+void counts() {
+    const std::vector<double> a{1, 2, 3}, weights{0.5, -0.25};
+    const std::vector<const double*> rows{a.data(), a.data()};
+    State<double> state(3);
+    double numbers[4];
+    const auto counted = [&](const char* what, std::size_t launches, const auto& call) {
+        emulated::launches = emulated::to_host = emulated::to_device = 0;
+        call();
+        check(emulated::launches == launches && emulated::to_host == 0 && emulated::to_device == 0, what);
+    };
+    namespace later = cuda::later;
+    const AdamRule rule{0.1, 0.9, 0.99, 1e-8};
+    counted("a server step is one launch", 1,
+            [&] { later::sum_adaptive_step<double>(state.x, state.moments(), weights, rows, rule, true, nullptr, nullptr); });
+    counted("with its norm three", 3,
+            [&] { later::sum_adaptive_step<double>(state.x, state.moments(), weights, rows, rule, true, numbers, nullptr); });
+    counted("a clipped step three", 3, [&] { later::clip_sgd<double>(state.x, a, 0.1, 1, numbers, nullptr); });
+    counted("distillation three", 3, [&] {
+        later::distill<double>(state.m, state.v, {3, {0.2, 0.8}, Teacher::logits}, {state.vhat, {}, {}, {}, {}, {}}, numbers, nullptr);
+    });
+}
+
 }  // namespace
 
 int main() {
     sums<float>(), sums<double>();
+    many_and_unaligned<float>(), many_and_unaligned<double>();
+    counts();
     steps<float>(), steps<double>();
     caches<float>(), caches<double>();
     distillations<float>(), distillations<double>();

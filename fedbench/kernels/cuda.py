@@ -17,9 +17,13 @@ NaN.
 
 A call runs on `stream`, a handle such as `torch.cuda.Stream.cuda_stream`; the default is the legacy
 default stream. The call returns when the stream has finished, so results may be used on any stream.
-Before it begins, it waits for its arrays. DLPack is preferred, which does this. Of an array with
-the other interface alone, the call waits for the stream that the array names, and takes the array
-to be finished if it names none.
+`fedbench.kernels.cuda_later` has the same functions, which wait for nothing. The memory of a
+`DeviceArray` goes back in the order of its stream's work, so another stream that reads one keeps it
+until it has done so.
+
+Before a call begins, it waits for its arrays. DLPack is preferred, which does this. Of an array
+with the other interface alone, the call waits for the stream that the array names, and takes the
+array to be finished if it names none.
 
 Errors are those of fedbench.kernels, and CudaError, which names the kernel or the call that failed.
 Importing this module without the extension is a NoCudaError (an ImportError).
@@ -72,14 +76,14 @@ Stream = int | None
 def weighted_sum(weights: npt.ArrayLike, vectors: Data, *, out: Data | None = None, stream: Stream = None) -> Data:
     """Returns sum_k w_k v_k (d,) of `vectors` (K, d) or K vectors (d,), as
     fedbench.kernels.weighted_sum."""
-    return weighted_sum_norm(weights, vectors, out=out, stream=stream)[0]
+    return _cuda.weighted_sum(_factors(weights), vectors, out, stream, norm=False)[0]
 
 
 def weighted_sum_norm(
     weights: npt.ArrayLike, vectors: Data, *, out: Data | None = None, stream: Stream = None
 ) -> tuple[Data, float]:
     """Returns the weighted sum and its squared L2 norm (float64)."""
-    return _cuda.weighted_sum(np.ascontiguousarray(weights, np.float64), vectors, out, stream)
+    return _cuda.weighted_sum(_factors(weights), vectors, out, stream)
 
 
 def dot(a: Data, b: Data, *, stream: Stream = None) -> float:
@@ -123,8 +127,7 @@ def adaptive_step(
     stream: Stream = None,
 ) -> None:
     """Makes the adaptive server step in place, as fedbench.kernels.adaptive_step."""
-    moments = (m, v) if vhat is None else (m, v, vhat)
-    _cuda.adaptive_step(x, moments, direction, rule._numbers(), use_maximum, stream)
+    _cuda.adaptive_step(x, _moments(m, v, vhat), direction, rule._numbers(), use_maximum, stream)
 
 
 def sum_adaptive_step(
@@ -141,9 +144,7 @@ def sum_adaptive_step(
 ) -> float:
     """Makes `adaptive_step` with D = weighted_sum(weights, vectors), in one pass.
     Returns |D|_2^2 (float64)."""
-    moments = (m, v) if vhat is None else (m, v, vhat)
-    factors = np.ascontiguousarray(weights, np.float64)
-    return _cuda.sum_adaptive_step(x, moments, factors, vectors, rule._numbers(), use_maximum, stream)
+    return _cuda.sum_adaptive_step(x, _moments(m, v, vhat), _factors(weights), vectors, rule._numbers(), use_maximum, stream)
 
 
 def update_cache(
@@ -187,7 +188,7 @@ def update_cache(
     array (d,)
         The mean v.
     """
-    return _cuda.update_cache(np.ascontiguousarray(weights, np.float64), vectors, rows, total, scale, order, out, stream)
+    return _cuda.update_cache(_factors(weights), vectors, rows, total, scale, order, out, stream)
 
 
 def distill(
@@ -203,7 +204,7 @@ def distill(
     """Returns loss and gradient of one batch (B, C), as fedbench.kernels.distill, in device
     arrays."""
     arrays = True if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
-    loss, relative, alpha, written = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
+    (loss, relative, alpha), written = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
     return Distilled(loss, relative, alpha, *written)
 
 
@@ -220,5 +221,13 @@ def distill_gradient(
     """Returns the loss, alpha and gradient of `distill`, without the values of every row, as
     fedbench.kernels.distill_gradient."""
     arrays = False if out is None else (out,)
-    loss, _, alpha, (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
+    (loss, _, alpha), (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
     return DistillGradient(loss, alpha, grad)
+
+
+def _factors(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    return np.ascontiguousarray(weights, np.float64)
+
+
+def _moments(m: Data, v: Data, vhat: Data | None) -> tuple[Data, ...]:
+    return (m, v) if vhat is None else (m, v, vhat)

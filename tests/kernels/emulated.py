@@ -39,12 +39,22 @@ class Emulated(NamedTuple):
 def load() -> Emulated:
     """Returns a copy of fedbench.kernels.cuda over the emulation. What is imported elsewhere stays
     as it is."""
-    extension = _module(NAME, _built())
+    extension = _module(NAME, built(NAME).with_suffix(sysconfig.get_config_var("EXT_SUFFIX")))
     front = "fedbench.kernels.cuda"
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "fedbench._cuda", extension)
         patch.setattr(fedbench, "_cuda", extension, raising=False)
         return Emulated(_module(front, Path(fedbench.kernels.__file__).with_name("cuda.py")), extension)
+
+
+@functools.cache
+def later() -> Any:
+    """Returns a copy of fedbench.kernels.cuda_later over the emulation."""
+    under = load()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "fedbench.kernels.cuda", under.kernels)
+        patch.setattr(fedbench, "_cuda", under.extension, raising=False)
+        return _module("fedbench.kernels.cuda_later", Path(fedbench.kernels.__file__).with_name("cuda_later.py"))
 
 
 def _module(name: str, path: Path) -> Any:
@@ -56,8 +66,9 @@ def _module(name: str, path: Path) -> Any:
     return module
 
 
-def _built() -> Path:
-    """Compiles the extension, unless it is there and up to date."""
+def built(target: str) -> Path:
+    """Compiles a target of CMake's, unless it is there and up to date, and returns its place,
+    without a suffix."""
     import pybind11
 
     places = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
@@ -71,10 +82,10 @@ def _built() -> Path:
     BUILD.mkdir(parents=True, exist_ok=True)
     with (BUILD / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for command in (["-S", ROOT, "-B", BUILD, "-G", "Ninja", *options], ["--build", BUILD, "--target", NAME]):
+        for command in (["-S", ROOT, "-B", BUILD, "-G", "Ninja", *options], ["--build", BUILD, "--target", target]):
             done = subprocess.run([cmake, *command], capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return BUILD / f"{NAME}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    return BUILD / target
 
 
 class Exported:

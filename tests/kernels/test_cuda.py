@@ -376,18 +376,56 @@ def test_a_call_waits_for_the_stream_of_an_array() -> None:
     assert extension.counts()["waits"] == [(9, 5)]
 
 
-@pytest.mark.parametrize("d", [4096, 4097])
-def test_what_a_server_step_launches_and_copies(d: int) -> None:
-    """One launch; weights and pointers go to the device, and a number for every block of 4,096
-    elements comes back."""
-    cuda, extension = emulated.load()
-    state = [emulated.Exported(np.ones(d, np.float32)) for _ in range(4)]
-    deltas = [emulated.Exported(np.ones(d, np.float32)) for _ in range(3)]
+def test_what_a_server_step_launches_and_copies() -> None:
+    """Nothing is copied to the device. One number comes back, and none where it is for later."""
+    (cuda, extension), later = emulated.load(), emulated.later()
+    state = [emulated.Exported(np.ones(4097, np.float32)) for _ in range(4)]
+    deltas = [emulated.Exported(np.ones(4097, np.float32)) for _ in range(3)]
+    for step, launches, to_host in ((cuda.sum_adaptive_step, 3, 8), (later.sum_adaptive_step, 1, 0)):
+        extension.reset()
+        step(*state, [0.5, 0.25, 0.25], deltas, AdamRule(0.1))
+        counted = extension.counts()
+        assert (counted["launches"], counted["to_host"], counted["to_device"]) == (launches, to_host, 0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_for_later_is_the_same_and_stays_on_the_device(dtype: Any) -> None:
+    (cuda, extension), later = emulated.load(), emulated.later()
+    x, a, b, c = vectors(3, 4, 5000, dtype)
+    grids, rule, clip = np.stack([a, b]).reshape(1000, 10), AdamRule(0.01), (0.1, 5.0)
+    c = abs(c)
+
+    def all_of(module: Any, number: Callable[[Any], Any]) -> list[Any]:
+        put = [emulated.Exported(np.array(v)) for v in (x, a, b, c)]
+        s, t = (emulated.Exported(np.array(g)) for g in (grids, 2 * grids))
+        total = emulated.Exported(np.zeros(5000))
+        return [
+            *module.weighted_sum_norm([0.1, 0.2], put[1:3]),
+            module.weighted_sum([0.1, 0.2], put[1:3]),
+            number(module.dot(put[0], put[1])),
+            number(module.movement(*put[:3])),
+            number(module.clip_sgd(put[0], put[1], *clip)),
+            number(module.clip_adam(put[0], put[2], put[3], put[1], rule, 5.0)),
+            module.adaptive_step(put[0], put[2], put[3], None, put[1], rule, use_maximum=False),
+            module.update_cache([0.5], [put[1]], [put[2]], total, 0.5),
+            put[0],
+            number(module.distill_gradient(s, t, 0.2, 0.8)),
+        ]
+
     extension.reset()
-    cuda.sum_adaptive_step(*state, [0.5, 0.25, 0.25], deltas, AdamRule(0.1))
-    counted = extension.counts()
-    blocks = 1 if d == 4096 else 2
-    assert (counted["launches"], counted["to_host"], counted["to_device"]) == (1, 8 * blocks, 3 * (4 + 8))
+    found = all_of(later, lambda numbers: numbers)
+    assert extension.counts()["to_host"] == 0
+    assert found[3].__cuda_array_interface__["stream"] == 1
+    want = all_of(cuda, lambda numbers: numbers)
+    for got, exact in zip(found[:-1], want[:-1], strict=True):
+        if exact is not None:
+            number = isinstance(exact, float | tuple) or hasattr(exact, "x2")
+            exact = np.atleast_1d(np.array(exact, np.float64)) if number else emulated.host(exact)  # noqa: PLW2901
+            same(emulated.host(got), exact)
+    numbers, gradient = found[-1]
+    loss, alpha, exact = want[-1]
+    assert emulated.host(numbers)[[0, 2]].tolist() == [loss, alpha]
+    same(emulated.host(gradient), emulated.host(exact))
 
 
 def test_the_emulation_is_in_no_installation() -> None:

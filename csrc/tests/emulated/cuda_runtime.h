@@ -17,6 +17,7 @@
 
 #define __global__
 #define __device__
+#define __grid_constant__
 #define __shared__ static
 
 struct CUstream_st;
@@ -58,6 +59,17 @@ struct Pool {
 };
 }  // namespace emulated
 using cudaMemPool_t = emulated::Pool*;
+
+struct [[gnu::may_alias]] alignas(16) float4 {
+    float x, y, z, w;
+};
+struct [[gnu::may_alias]] alignas(16) double2 {
+    double x, y;
+};
+template <typename T>
+void __stwb(T* to, T value) {
+    *to = value;
+}
 
 inline dim3 threadIdx{0}, blockIdx{0}, blockDim, gridDim;
 

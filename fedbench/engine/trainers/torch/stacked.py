@@ -28,7 +28,7 @@ from fedbench.tasks.layers import BatchNorm2d, in_order
 from fedbench.types import Array, Job, LocalRule, Work
 
 VECTORS = ("start", "correction", "anchor")
-KEPT_STEPS = 4
+KEPT_STEPS = 2
 """Of how many forms of rules the memory of a step is kept, and its graph."""
 DRAWN_BYTES = 1 << 26
 """How much memory the draws of the steps that are drawn at a time may take, if it is more than

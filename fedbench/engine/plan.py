@@ -16,7 +16,7 @@ from fedbench.engine.memory import server_vectors
 from fedbench.engine.policy import rounds_text
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.choose import CPU, choose, cost_on
+from fedbench.engine.trainers.choose import CPU, choose, cost_on, together
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 from fedbench.process import peak_memory_mb
@@ -209,7 +209,9 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         trainer=choice.name,
         device=choice.device,
         trainer_reason=choice.reason,
-        device_cost=cost_on(choice, setup.outline, spec.algorithm, spec.scenario),
+        device_cost=cost_on(
+            choice, setup.outline, spec.algorithm, spec.scenario, together(setup.dispatch, setup.scenario.clients)
+        ),
         plan_digest=ledger.digest.hex(),
         **{name: value for name, value in totals if value is not None and name in PlanSummary.__dataclass_fields__},
     )

@@ -25,7 +25,7 @@ from fedbench.engine.select import ClientSelector
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import ScoringBackend, Workload
-from fedbench.engine.trainers.choose import CPU, Choice, check_wish, choose, make_trainer, require_device
+from fedbench.engine.trainers.choose import CPU, Choice, check_wish, choose, make_trainer, require_device, together
 from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
 from fedbench.results import kept_model
@@ -139,7 +139,8 @@ class Run:
         """The chosen trainer. `record` closes it."""
         setup, spec = self.setup, self.spec
         local, loss, unseen = spec.scenario.local, spec.scenario.task.own_loss, setup.unseen
-        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, setup.data.public, local, unseen, loss)
+        jobs, public = together(setup.dispatch, setup.scenario.clients), setup.data.public
+        workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, public, local, unseen, loss, jobs)
         return make_trainer(self.choice, workload, workers=self.options.workers, isa=self.options.isa)
 
     @functools.cached_property

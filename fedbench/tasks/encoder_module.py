@@ -19,7 +19,7 @@ from fedbench.errors import UsageError
 from fedbench.tasks.encoder import LORA_MATRICES, EncoderModel
 from fedbench.tasks.encoder_files import require_libraries
 from fedbench.tasks.lora import adapt
-from fedbench.tasks.torch_model import Masks
+from fedbench.tasks.torch_model import Words
 
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertForSequenceClassification, BertLayer
@@ -78,7 +78,7 @@ class Encoder(nn.Module):
         y: torch.Tensor = layer.output.LayerNorm(layer.output.dense(wide) + x)
         return y
 
-    def set_masks(self, masks: Masks | None) -> None:
+    def set_masks(self, masks: Words | None) -> None:
         """There is no dropout."""
 
 

@@ -11,7 +11,7 @@ here draws from torch's generators.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -44,11 +44,6 @@ class Words(Protocol):
     def words(self, count: int, /) -> npt.NDArray[np.uint32]: ...
 
 
-Masks = Words | Iterator[torch.Tensor]
-"""The source of masks: a stream from which they are drawn, or masks that were drawn before, in the
-order of use."""
-
-
 class Masked(nn.Module):
     """The module of a Dropout or Dropout2d. In evaluation, and while `masks` is None, it is the
     identity."""
@@ -56,41 +51,12 @@ class Masked(nn.Module):
     def __init__(self, layer: Dropout) -> None:
         super().__init__()
         self.layer = layer
-        self.masks: Masks | None = None
+        self.masks: Words | None = None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.masks is None or not self.training:
             return x
-        if isinstance(self.masks, Iterator):
-            return x * next(self.masks)
         return x * dropout_mask(self.layer, tuple(x.shape), self.masks, x.dtype).to(x.device)
-
-
-class Normalised(nn.BatchNorm2d):
-    """The module of a BatchNorm2d. With `weights` set, training weighs the examples by them and
-    writes nothing in place.
-
-    `weights` (b,) are equal for all real examples and sum to 1. They are 0 for examples that only
-    fill up the batch; the first example is a real one. `averages` are then the running mean and
-    variance to which nn.BatchNorm2d would set its buffers.
-    """
-
-    weights: torch.Tensor | None = None
-    averages: list[torch.Tensor]
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if self.weights is None or not self.training:
-            return super().forward(x)
-        positions = math.prod(x.shape[2:])
-        w = self.weights[:, None, None, None] / positions
-        mean = (w * x).sum((0, 2, 3))
-        away = x - mean[:, None, None]
-        variance = (w * away * away).sum((0, 2, 3))
-        count = positions / self.weights[0]
-        now = (mean.detach(), variance.detach() * count / (count - 1))
-        self.averages = [old.mul(0.9).add(new, alpha=0.1) for old, new in zip(self.buffers(), now, strict=True)]
-        scale = self.weight * (variance + self.eps).rsqrt()
-        return away * scale[:, None, None] + self.bias[:, None, None]
 
 
 class Sum(nn.Module):
@@ -106,13 +72,10 @@ class Sum(nn.Module):
 
 
 class Symbols(nn.Embedding):
-    """The module of an Embedding. Its symbols are floats, as all examples are. `gather` may be
-    replaced by what gives the same rows and another gradient."""
-
-    gather: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = staticmethod(F.embedding)
+    """The module of an Embedding. Its symbols are floats, as all examples are."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.gather(x.long(), self.weight)
+        return F.embedding(x.long(), self.weight)
 
 
 class Outputs(nn.LSTM):
@@ -137,7 +100,7 @@ class Tail(nn.Module):
 class Maskable(nn.Module):
     """A module whose dropout layers are Masked."""
 
-    def set_masks(self, masks: Masks | None) -> None:
+    def set_masks(self, masks: Words | None) -> None:
         """Sets the source of dropout masks, until the next call. All layers share it, and every
         forward pass in training advances it."""
         for module in self.modules():
@@ -148,18 +111,6 @@ class Maskable(nn.Module):
 class LayerStack(Maskable, nn.Sequential):
     """The module that `build` makes. Child i is layers[i], so tensors have the names that they have
     in Model.parameters and Model.buffers."""
-
-    def set_weights(self, weights: torch.Tensor) -> None:
-        """Sets the weights (b,) of examples in batch normalisation, until the next call; see
-        Normalised."""
-        for module in self.modules():
-            if isinstance(module, Normalised):
-                module.weights = weights
-
-    def averages(self) -> list[torch.Tensor]:
-        """Returns the values, in order, that the last weighted forward pass gives to the
-        buffers."""
-        return [average for module in self.modules() if isinstance(module, Normalised) for average in module.averages]
 
 
 def build(model: Model, dtype: torch.dtype = torch.float32) -> LayerStack:
@@ -192,7 +143,7 @@ def _module(layer: Layer, dtype: torch.dtype) -> nn.Module:
         case Conv2d(inputs, outputs, kernel, stride, padding, bias):
             module = nn.Conv2d(inputs, outputs, kernel, stride, padding, bias=bias, device="meta", dtype=dtype)
         case BatchNorm2d(channels):
-            module = Normalised(channels, device="meta", dtype=dtype)
+            module = nn.BatchNorm2d(channels, device="meta", dtype=dtype)
             module.register_buffer("num_batches_tracked", None)  # only counted: with a fixed momentum nothing depends on it
         case Residual(body, shortcut):
             return Sum(*(nn.Sequential(*(_module(part, dtype) for part in parts)) for parts in (body, shortcut)))

@@ -22,10 +22,11 @@ from fedbench.engine.plan import plan
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Workload
-from fedbench.engine.trainers.choose import Choice, choose, make_trainer
-from fedbench.engine.trainers.counted import comparison, flops, operations
+from fedbench.engine.trainers.choose import Choice, choose, make_trainer, together
+from fedbench.engine.trainers.counted import comparison, flops, lane_bytes, lanes, operations
 from fedbench.engine.trainers.torch import device as torch_device
 from fedbench.engine.trainers.torch import stacked as torch_stacked
+from fedbench.engine.trainers.torch.stacked import StackedTrainer
 from fedbench.engine.verify import verify
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
@@ -34,12 +35,13 @@ from fedbench.scenarios.load import load
 from fedbench.tasks import digits
 from fedbench.tasks.available import Outline
 from fedbench.tasks.model_library import make_model
+from fedbench.types import Mailbox, Rounds, Stream, Turns
 from tests.conftest import GONE, alter
 
 SMALL = ["clients=6", "budget.seconds=2", "local.steps=4", "task.model=mlp"]
 
 
-class Acted(torch_stacked.StackedTrainer):
+class Acted(StackedTrainer):
     """Says that it computes on the device, and computes on the CPU."""
 
     def __init__(self, *arguments: Any, device: str, **options: Any) -> None:
@@ -139,19 +141,46 @@ def test_a_device_must_be_there(
 
 
 def test_a_plan_says_where_a_device_would_be_slower() -> None:
-    """By counting, for the model, the batch and the clients of the run."""
+    """By counting, for the model, the batch and the jobs of an update."""
     assert plan(spec()).device_cost == ""
     mlp = digits.load("mlp").layered
-    assert (operations(mlp), flops(mlp)) == (13 + 2 * 5 + 2, 6 * (64 * 200 + 200 * 10))
+    assert (operations(mlp), flops(mlp)) == (5 + 3 + 2 + 4, 6 * (64 * 200 + 200 * 10))
     told = plan(spec(), "cuda").device_cost
-    # 25 operations of 22 us for 6 jobs; 10 examples of 88,800 operations at 30 GFLOP/s
-    assert "25 operations a step of 6 jobs, so at least 92 us for each; 120.1 kB of a job cross to it and back" in told
+    # 14 operations of 5 us for the 2 jobs of an update; 10 examples of 88,800 operations at 30
+    # GFLOP/s
+    assert "14 operations a step of 2 jobs, so at least 35 us for each; 120.1 kB of a job cross to it and back" in told
     assert told.endswith("the native trainer takes about 30 us, and is faster from 1 core on")
-    large = comparison(mlp, 1000, 100, native=True)
-    assert "25 operations a step of 16 jobs, so at least 34 us" in large
-    assert large.endswith("about 2,960 us, and is faster from 87 cores on")
+    large = comparison(mlp, 1000, 16, native=True)
+    assert "14 operations a step of 16 jobs, so at least 4 us" in large
+    assert large.endswith("about 2,960 us, and is faster from 677 cores on")
     assert comparison(mlp, 10, 6, native=False).endswith("; the native trainer cannot train this")
-    assert "and masks drawn one by one, so at least" in comparison(make_model("cnn_21840", (1, 28, 28), 10), 10, 6, native=True)
+
+
+def test_lanes_are_those_of_the_jobs_of_an_update() -> None:
+    """As far as a memory goes that is one for all devices; no wave counts."""
+    cnn, resnet = make_model("cnn_21840", (1, 28, 28), 10), make_model("resnet18", (3, 32, 32), 10)
+    assert [lanes(cnn, 32, jobs) for jobs in (1, 16, 17, 100, 1000)] == [16, 16, 32, 128, 256]
+    assert [lanes(cnn, 320, 1000), lanes(resnet, 32, 1000)] == [32, 16]
+    # patches 25 x 576 and 250 x 64, values of eleven layers (those of pools and dropout count
+    # more), slopes, patches twice
+    kept = 784 + 25 * 576 + 5760 + 3 * 1440 + 1440 + 250 * 64 + 1280 + 2 * 1280 + 3 * 320 + 320 + 320 + 50 + 50 + 100 + 10
+    assert lane_bytes(cnn, 32) == 4 * (10 * 21_840 + 32 * (2 * kept + 2 * 250 * 64))
+    assert [together(policy, 100) for policy in POLICIES] == [100, 10, 10, 7, 3, 1, 100, 5]
+    made = StackedTrainer(Workload(digits.load("mlp"), [np.arange(9)], batch_size=3, seed=0, together=40), device="cpu")
+    assert made.lanes.count == 64
+    made.close()
+
+
+POLICIES = [
+    Rounds(select="all"),
+    Rounds(select="without_replacement", cohort_size=10),
+    Rounds(select="without_replacement", cohort_size=10, over_selection=2),
+    Stream(concurrency=30, buffer_size=7),
+    Stream(concurrency=3, buffer_size=7),
+    Stream(concurrency=30),
+    Turns(),
+    Mailbox(cohort_size=5),
+]
 
 
 def test_the_order_of_sums_on_a_device_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:

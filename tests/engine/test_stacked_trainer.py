@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -162,16 +163,20 @@ def test_a_step_in_float32(stacked: Any, model: str, rule: str) -> None:
             )
 
 
+def noise(name: str, shape: tuple[int, ...]) -> Task:
+    """The library's model, on random images."""
+    x = np.asarray(RandomStream(1, Purpose.evaluation).normal(120 * int(np.prod(shape))), np.float32).reshape(-1, *shape)
+    examples = Examples(x, np.arange(120) % 10)
+    return Task("noise", make_model(name, shape, 10), Dataset("noise", examples, examples, 10))
+
+
 @pytest.mark.parametrize(
     ("name", "shape"), [("cnn_21840", (1, 28, 28)), ("cnn_582026", (1, 28, 28)), ("cnn_878538", (3, 32, 32))]
 )
 def test_cnns_of_the_library(stacked: Any, name: str, shape: tuple[int, ...]) -> None:
     """In float64, since a ReLU or a maximum is decided alike there. The last with augmented
     images."""
-    x = np.asarray(RandomStream(1, Purpose.evaluation).normal(63 * int(np.prod(shape))), np.float32).reshape(-1, *shape)
-    examples = Examples(x, np.arange(63) % 10)
-    task = Task("noise", make_model(name, shape, 10), Dataset("noise", examples, examples, 10))
-    task = replace(task, augmentation=cifar.AUGMENTATION if shape[0] == 3 else None)
+    task = replace(noise(name, shape), augmentation=cifar.AUGMENTATION if shape[0] == 3 else None)
     wave = wave_of(task, np.float64, {"wants": ("mean_gradient",)}, [2, 1, 1])
     options: dict[str, Any] = {"shards": SHARDS[:3], "dtype": np.float64}
     for got, want in zip(stacked(task, lanes=3, **options).train(wave), one_by_one(task, wave, **options), strict=True):
@@ -250,6 +255,30 @@ def test_the_rest_is_the_torch_trainers(stacked: Any) -> None:
     b.close()
 
 
+def test_a_model_is_loaded_once_to_be_evaluated(stacked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for every batch; and again after another one."""
+    task, seen, load = TASKS["cnn"], [], Replica.load
+    trainer = stacked(task)
+    monkeypatch.setattr(Replica, "load", lambda self, x, buffers: seen.append(x) or load(self, x, buffers))
+    models = [Snapshot(task.model.x0(seed), trainer.initial_buffers()) for seed in (1, 2)]
+    assert len(task.dataset.train) > 2 * trainer.part
+    found = trainer.train_scores(models)
+    assert [x is model.x for x, model in zip(seen, models, strict=True)] == [True, True]
+    assert len(trainer.test_logits(models)) == len(seen) - 2 == 2
+    assert np.array_equal(trainer.train_scores(models[:1])[0], found[0])
+    assert not np.array_equal(found[0], found[1])
+
+
+def test_a_replica_holds_what_was_loaded_last(stacked: Any) -> None:
+    task = TASKS["mlp"]
+    with stacked(task)._borrowed() as replica:
+        model, x, none = object(), task.model.x0(1), task.model.buffers0()
+        replica.hold(model, x, none)
+        replica.load(task.model.x0(2), none)
+        replica.hold(model, x, none)
+        assert np.array_equal(replica.flat.cpu().numpy(), x)
+
+
 def test_settings_of_torch_are_left_as_they_were(stacked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """And its generators untouched; while it computes no kernel may add in any order."""
     task = TASKS["cnn"]
@@ -312,18 +341,21 @@ class Operations(TorchDispatchMode):
     several."""
 
     VIEWS = (
-        "view",
-        "expand",
-        "permute",
-        "transpose",
-        "squeeze",
-        "detach",
-        "select",
-        "slice",
-        "split",
-        "alias",
-        "empty",
-        "as_strided",
+        *(
+            "view",
+            "expand",
+            "permute",
+            "transpose",
+            "squeeze",
+            "detach",
+            "select",
+            "slice",
+            "split",
+            "alias",
+            "empty",
+            "as_strided",
+        ),
+        *("t", "_unsafe_view", "_reshape_alias", "unsqueeze", "empty_like", "new_empty", "split_with_sizes", "unbind"),
     )
 
     def __init__(self) -> None:
@@ -332,23 +364,38 @@ class Operations(TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = function._schema.name.removeprefix("aten::")
-        if name != "t" and not any(view in name for view in self.VIEWS):
+        if name not in self.VIEWS:
             self.names.append(name)
         return function(*args, **(kwargs or {}))
 
 
-@pytest.mark.parametrize(("name", "most"), [("softmax", 21), ("mlp", 32), ("symbols", 45), ("cnn", 78), ("residual", 212)])
+def operations_of_a_step(task: Task, jobs: int) -> list[str]:
+    """Returns those of a step: orders and masks are drawn for all steps at once, and left out."""
+    trainer, found = StackedTrainer(Workload(task, SHARDS, batch_size=7, seed=0), device="cpu"), []
+    for steps in (1, 2, 3):  # the first makes the memory of the others
+        with Operations() as seen:
+            trainer.train(wave_of(task, np.float32, {}, [steps] * jobs))
+        found.append(Counter(seen.names))
+    trainer.close()
+    assert not found[1] - found[2]
+    return [*(found[2] - found[1]).elements()]
+
+
+@pytest.mark.parametrize(("name", "most"), [("softmax", 8), ("mlp", 14), ("symbols", 23), ("cnn", 28), ("residual", 125)])
 def test_the_operations_of_a_step(name: str, most: int) -> None:
     """No more than today, also for two jobs side by side; and no fewer than `plan` counts."""
-    task = TASKS[name]
-    trainer = StackedTrainer(Workload(task, SHARDS, batch_size=7, seed=0), device="cpu")
     for jobs in (1, 2):
-        found = []
-        for steps in (1, 3):
-            with Operations() as seen:
-                trainer.train(wave_of(task, np.float32, {}, [steps] * jobs))
-            found.append(len(seen.names))
-        assert operations(task.layered) <= (found[1] - found[0]) / 2 <= most
+        count = len(operations_of_a_step(TASKS[name], jobs))
+        assert operations(TASKS[name].layered) <= count <= most
+        assert count == operations(TASKS[name].layered) or name in ("symbols", "residual")
+
+
+def test_the_operations_of_a_cnn_with_dropout() -> None:
+    """39 where there were 69. Some are two launches on a GPU: the bias is copied first, and the
+    slopes before a pool are set to 0."""
+    names = operations_of_a_step(noise("cnn_21840", (1, 28, 28)), 1)
+    assert len(names) == operations(noise("cnn_21840", (1, 28, 28)).layered) == 39
+    assert sum(name in ("baddbmm", "max_pool2d_with_indices_backward") for name in names) == 6
 
 
 def test_a_failing_job_names_itself(stacked: Any) -> None:

@@ -18,7 +18,7 @@ from fedbench.tasks.layers import Layer
 from fedbench.tasks.models import laid_out
 from fedbench.tasks.own_model import Description
 from fedbench.tasks.tensors import Shape, Tensor
-from fedbench.tasks.torch_model import Maskable, Masks, changing_buffers, trained
+from fedbench.tasks.torch_model import Maskable, Words, changing_buffers, trained
 from fedbench.types import Array, Vector
 
 LAYERS: tuple[type[Layer], ...] = (
@@ -106,7 +106,7 @@ class Remote(Maskable):
             self.register_buffer(f"buffer{place}", torch.zeros(one.shape, dtype=dtype))
         self._words: Callable[[int], Array] | None = None
 
-    def set_masks(self, masks: Masks | None) -> None:
+    def set_masks(self, masks: Words | None) -> None:
         self._words = masks.words if isinstance(masks, RandomStream) else None
 
     def _drawn(self, count: object) -> Array:

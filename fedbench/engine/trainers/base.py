@@ -72,6 +72,7 @@ class Workload:
             rates of steps; None is plain.
         unseen: the rows of the clients that are held out, if there are any.
         loss: the code of a loss of the user's own and its sum, if there is one.
+        together: about how many jobs there are at a time, for which a device has lanes.
     """
 
     task: Task
@@ -82,6 +83,7 @@ class Workload:
     local: LocalPart | None = None
     unseen: Sequence[RowIndices] = ()
     loss: tuple[str, str] | None = None
+    together: int = 1
 
     @property
     def unseen_rows(self) -> RowIndices:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
 from fedbench.tasks.own_model import OwnModel
 from fedbench.tasks.sequences import LSTM
+from fedbench.types import Dispatch
 
 TRAINERS = ("auto", "native", "torch")
 CPU = "cpu"
@@ -140,14 +142,20 @@ def _against_native(task: Outline, algorithm: Algorithm, torch_only: Sequence[st
     return ""
 
 
-def cost_on(choice: Choice, task: Outline, algorithm: Algorithm, scenario: Scenario) -> str:
-    """Returns in words what a job's step takes on the choice's device, and where the native trainer
-    is faster; '' for the CPU."""
+def together(dispatch: Dispatch, clients: int) -> int:
+    """Returns about how many jobs can be trained at a time: those of an update."""
+    of_update = math.ceil(getattr(dispatch, "buffer_size", 0)) or getattr(dispatch, "cohort_size", 0) or clients
+    return min(of_update, dispatch.at_a_time(clients))
+
+
+def cost_on(choice: Choice, task: Outline, algorithm: Algorithm, scenario: Scenario, jobs: int) -> str:
+    """Returns in words what a job's step takes on the choice's device, about so many `jobs` at a
+    time, and where the native trainer is faster; '' for the CPU."""
     if choice.device == CPU or not isinstance(task.model, Model):
         return ""
     local = scenario.local
     against = _against_native(task, algorithm, _torch_only(scenario.task, local))
-    return comparison(task.model, local.batch_size, scenario.clients, native=not against)
+    return comparison(task.model, local.batch_size, jobs, native=not against)
 
 
 def make_trainer(choice: Choice, workload: Workload, *, workers: int, isa: str = "") -> ScoringBackend:

@@ -216,9 +216,10 @@ class TorchTask:
     def _logits(self, x: Vector, buffers: Vector) -> Logits:
         """Returns the logits of the batches of `test_scores`, so that both speak of one model."""
 
+        model = object()
+
         def logits(replica: Replica, features: torch.Tensor) -> Logits:
-            replica.load(x, buffers)
-            replica.module.eval()
+            replica.hold(model, x, buffers)
             with torch.no_grad():
                 found: Logits = replica.module(features).float().cpu().numpy()
             return found
@@ -239,9 +240,10 @@ class TorchTask:
     def _scores(self, x: Vector, buffers: Vector, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Scores:
         """Returns the scores of fixed batches, so that the number of workers changes no bit."""
 
+        model = object()
+
         def score(replica: Replica, batch: tuple[torch.Tensor, torch.Tensor]) -> Scores:
-            replica.load(x, buffers)
-            replica.module.eval()
+            replica.hold(model, x, buffers)
             with torch.no_grad():
                 logits = replica.module(batch[0])
                 loss = self.loss.each(logits, batch[1])

@@ -55,6 +55,10 @@ class Features:
         """Returns a copy of those rows, (b, *shape)."""
         return self._given(self.kept.index_select(0, rows))
 
+    def take(self, rows: torch.Tensor, into: torch.Tensor) -> None:
+        """Copies those rows into a tensor (b, *shape)."""
+        torch.index_select(self.kept, 0, rows, out=into)
+
     def augmented(self, rows: torch.Tensor, how: CropAndFlip, drawn: torch.Tensor) -> torch.Tensor:
         """Returns a copy of those rows with each image changed as its number in `drawn` (b,)
         says."""

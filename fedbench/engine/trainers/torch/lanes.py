@@ -1,68 +1,111 @@
-"""Trains models side by side: one module with stacked parameters and buffers, and one backward pass
-for the gradients of all models."""
+"""Trains models side by side: their parameters, gradients and buffers as stacked tensors, and what
+a step of all of them reads, in memory that stays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 
 import torch
-from torch.func import functional_call, vmap
 
-from fedbench.engine.trainers.torch.embedding import gather
+from fedbench.engine.trainers.torch.loss import CrossEntropy
+from fedbench.engine.trainers.torch.stacked_layers import stacked
+from fedbench.engine.trainers.torch.stacked_products import Batch, Place, Views
 from fedbench.own_losses import Loss
+from fedbench.tasks.layers import Dropout, in_order
 from fedbench.tasks.models import Model
 from fedbench.tasks.tensors import Tensor
-from fedbench.tasks.torch_model import Symbols, build
+from fedbench.tasks.torch_model import mask_shape
 
-Tensors = dict[str, torch.Tensor]
+SCALARS = 3
+"""The numbers of a step: minus its rate, and the two by which AdamW divides its moments."""
 
 
 class Lanes:
-    """Holds `count` models, called lanes, with parameters `flat` (count, d) and buffers (count, m),
-    which are written in place."""
+    """Holds `count` models, called lanes, with parameters `flat` and gradients `gradient` (count,
+    d) and buffers (count, m), which are written in place. They see `examples` examples a step."""
 
-    def __init__(self, model: Model, count: int, dtype: torch.dtype, device: torch.device, loss: Loss) -> None:
-        self.count, self.loss = count, loss
-        self.module = build(model, dtype).to("meta").train()  # its tensors are never used
-        for part in self.module.modules():
-            if isinstance(part, Symbols):
-                part.gather = gather
-        self.flat = torch.zeros(count, model.dim, dtype=dtype, device=device)
+    def __init__(
+        self,
+        model: Model,
+        count: int,
+        examples: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        loss: Loss,
+        labels: torch.dtype = torch.int64,
+    ) -> None:
+        """`labels` is the dtype of labels as the loss takes them."""
+        self.model, self.count, self.examples, self.loss = model, count, examples, loss
+        self.dtype, self.device, self.labels = dtype, device, labels
+        self.flat, self.gradient = (torch.zeros(count, model.dim, dtype=dtype, device=device) for _ in range(2))
         self.buffers = torch.zeros(count, sum(buffer.size for buffer in model.buffers), dtype=dtype, device=device)
-        self.parameters = self._views(self.flat, model.parameters, requires_grad=True)
-        self.named_buffers = self._views(self.buffers, model.buffers, requires_grad=False)
+        layers = in_order(model.layers, model.input_shape)
+        self.dropouts = [(layer, shape) for layer, shape in layers if isinstance(layer, Dropout)]
+        parameters, gradients = (self._views(flat, model.parameters) for flat in (self.flat, self.gradient))
+        buffers = self._views(self.buffers, model.buffers)
+        self.chain = stacked(model.layers, Place(parameters, gradients, buffers, model.input_shape, wants=False))
 
-    def _views(self, flat: torch.Tensor, parts: tuple[Tensor, ...], *, requires_grad: bool) -> Tensors:
-        views = {p.name: flat[:, p.offset : p.offset + p.size].view(self.count, *p.shape) for p in parts}
-        return {name: view.detach().requires_grad_(requires_grad) for name, view in views.items()}
+    def _views(self, flat: torch.Tensor, parts: tuple[Tensor, ...]) -> Views:
+        return {p.name: flat[:, p.offset : p.offset + p.size].view(self.count, *p.shape) for p in parts}
 
-    def backward(
-        self, features: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor, draw: Callable[[], list[torch.Tensor]]
-    ) -> torch.Tensor:
+    def inputs(self, forwards: int) -> Inputs:
+        """Returns memory for what a step of so many forwards reads."""
+        return Inputs(self, forwards)
+
+    def backward(self, inputs: Inputs) -> torch.Tensor:
         """Returns the gradient (lanes, d) of every lane's loss, the sum of the losses of its
-        examples times `weights`.
+        examples times their weights, valid until the next call."""
+        x = inputs.features.movedim(1, 2)
+        with torch.no_grad():
+            logits = self.chain.forward(x, Batch(inputs.weights, inputs.masks()))
+        logits.requires_grad_()
+        if isinstance(self.loss, CrossEntropy):
+            outputs, slopes = logits.log_softmax(1), inputs.slopes
+        else:
+            labels = inputs.labels.flatten()
+            by_example = logits.transpose(1, 2).flatten(0, 1)
+            outputs = self.loss.terms(by_example, labels.to(self.labels))
+            slopes = inputs.weights.flatten()
+        (found,) = torch.autograd.grad(outputs, logits, slopes)
+        with torch.no_grad():
+            self.chain.backward(found)
+        return self.gradient
 
-        Args:
-            features: the batches (lanes, b, ..).
-            labels: their labels (lanes, b).
-            weights: the weights of the examples (lanes, b): 1 / n for the n examples of a lane, and
-                0 for those that fill up the batch. The first of a lane is an example.
-            draw: gives the dropout masks (lanes, b, ..) of a forward, in the order of use.
-        """
-        logits, averages = vmap(self._forward)(self.parameters, self.named_buffers, features, weights, draw())
-        losses = self.loss.terms(logits.flatten(0, 1), labels.flatten())
-        # No lane's loss depends on another's parameters: the gradient of the sum is the stack of
-        # the gradients.
-        gradients = torch.autograd.grad((losses * weights.flatten()).sum(), list(self.parameters.values()))
-        if averages:
-            self.buffers.copy_(torch.cat(averages, 1))
-        return torch.cat([g.reshape(self.count, -1) for g in gradients], 1)
 
-    def _forward(
-        self, parameters: Tensors, buffers: Tensors, features: torch.Tensor, weights: torch.Tensor, masks: list[torch.Tensor]
-    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Returns the logits of one lane, and the buffers that it leaves."""
-        self.module.set_masks(iter(masks))
-        self.module.set_weights(weights)
-        logits = functional_call(self.module, parameters | buffers, (features,))
-        return logits, self.module.averages()
+class Inputs:
+    """What a step of all lanes reads, always in the same memory: `features` (lanes, b, ..), and
+    `row`, a vector of all else, of which the others are views.
+
+    Attributes:
+        scalars: see SCALARS.
+        weights: the weights of the examples (lanes, b): 1 / n for the n examples of a lane, and 0
+            for those that fill up the batch. The first of a lane is an example.
+        slopes: those of the loss at the logarithms of the probabilities (lanes, classes, b), if it
+            is the cross-entropy.
+        labels: the labels as real numbers (lanes, b), if it is not.
+    """
+
+    def __init__(self, lanes: Lanes, forwards: int) -> None:
+        count, b, (classes,) = lanes.count, lanes.examples, lanes.model.output_shape
+        crosses = isinstance(lanes.loss, CrossEntropy)
+        self.forwards = forwards
+        self.shapes = [mask_shape(layer, (b, *shape)) for layer, shape in lanes.dropouts]
+        size = sum(math.prod(shape) for shape in self.shapes)
+        self.parts = [(SCALARS,), (count, b), (count, classes if crosses else 1, b), (forwards, count, size)]
+        self.features = torch.zeros(count, b, *lanes.model.input_shape, dtype=lanes.dtype, device=lanes.device)
+        self.row = torch.zeros(sum(map(math.prod, self.parts)), dtype=lanes.dtype, device=lanes.device)
+        self.scalars, self.weights, self.slopes, self.of_forwards = (part[0] for part in self.views(self.row[None]))
+        self.labels = self.slopes[:, 0]
+        self._turns: Iterator[torch.Tensor] = itertools.cycle(self.of_forwards.unbind(0))
+
+    def views(self, rows: torch.Tensor) -> Sequence[torch.Tensor]:
+        """Returns the parts of the rows of some steps (steps, ..)."""
+        ends = itertools.pairwise(itertools.accumulate(map(math.prod, self.parts), initial=0))
+        return [rows[:, begin:end].view(len(rows), *shape) for (begin, end), shape in zip(ends, self.parts, strict=True)]
+
+    def masks(self) -> Iterator[torch.Tensor]:
+        """Yields the masks (lanes, b, ..) of the next forward of the step, layer by layer."""
+        of_layers = torch.split(next(self._turns), [math.prod(shape) for shape in self.shapes], 1)
+        return (torch.unflatten(mask, 1, shape) for mask, shape in zip(of_layers, self.shapes, strict=True))

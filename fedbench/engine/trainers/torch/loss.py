@@ -24,6 +24,12 @@ class CrossEntropy:
     def each(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return F.cross_entropy(outputs, labels, reduction="none")
 
+    def slopes(self, labels: torch.Tensor, classes: int, weights: torch.Tensor) -> torch.Tensor:
+        """Returns the slopes (.., classes, b) of `terms` times their weights (.., b), at the
+        logarithms of the probabilities: those depend on the labels (.., b) alone."""
+        marks = (labels[..., None, :] == torch.arange(classes, device=labels.device)[:, None]).to(weights.dtype)
+        return (marks * (self.smoothing - 1) - self.smoothing / classes) * weights[..., None, :]
+
 
 class SquaredError:
     """The squared error of the one output of a model."""

@@ -34,10 +34,20 @@ class Replica:
         self.buffers = torch.from_numpy(task.model.buffers0()).to(device, dtype)
         flatten_buffers(self.module, self.buffers)
         self.parameters: list[torch.Tensor] = [*trained(self.module)]
+        self._held: object = None
 
     def load(self, x: Vector, buffers: Vector) -> None:
         load(self.flat, x)
         load(self.buffers, buffers)
+        self._held = None
+
+    def hold(self, model: object, x: Vector, buffers: Vector) -> None:
+        """Loads a model for evaluation, unless it was the last one to be loaded. `model` stands for
+        it, and for no other."""
+        if self._held is not model:
+            self.load(x, buffers)
+            self.module.eval()
+            self._held = model
 
     def gradients(self, features: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Returns the gradient of the mean loss over a batch at the loaded parameters, one

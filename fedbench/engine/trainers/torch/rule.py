@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import EllipsisType
 from typing import Protocol, TypeVarTuple
 
 import numpy as np
 import torch
 
+from fedbench.engine.trainers.torch.data import load
 from fedbench.errors import UsageError
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.types import Array, LocalRule
@@ -65,9 +67,19 @@ class Direction:
         self.anchor = None if rule.anchor is None else torch.tensor(rule.anchor, device=device)
         self.u: torch.Tensor | None = None
         self.moments: list[torch.Tensor] | None = None  # the moments of adamw, and two vectors of scratch memory
-        self.count = 0
+        self.count, self.is_new = 0, True
         self.first: torch.Tensor | None = None
         self.total: torch.Tensor | None = None
+        self.corrections: Sequence[torch.Tensor] | None = None
+
+    def restart(self, rule: LocalRule) -> None:
+        """Begins with other jobs of a rule of this form, in the memory of the jobs before."""
+        for kept, vector in ((self.start, rule.start), (self.correction, rule.correction), (self.anchor, rule.anchor)):
+            if kept is not None and vector is not None:
+                load(kept, vector)
+        for moment in self.moments or ():
+            moment.zero_()
+        self.rule, self.count, self.is_new = rule, 0, True
 
     def gradient(self, model: Differentiable[*Batch], *batch: *Batch) -> torch.Tensor:
         """Returns h = g(y) - g(anchor) + weight_decay * y on one mini-batch, valid until the next
@@ -81,10 +93,10 @@ class Direction:
             model.buffers.copy_(buffers)
         if rule.weight_decay and rule.optimizer == "sgd":
             h.add_(y, alpha=rule.weight_decay)
-        if "first_gradient" in rule.wants and self.first is None:
-            self.first = h.clone()
+        if "first_gradient" in rule.wants and self.is_new:
+            self.first = _begun(self.first, h)
         if "mean_gradient" in rule.wants:
-            self.total = h.clone() if self.total is None else self.total.add_(h)
+            self.total = _begun(self.total, h) if self.is_new or self.total is None else self.total.add_(h)
         return h
 
     def _clipped(self, gradient: torch.Tensor) -> torch.Tensor:
@@ -96,6 +108,7 @@ class Direction:
     def __call__(self, h: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         rule = self.rule
         direction = self._adamw(h, y) if rule.optimizer == "adamw" else self._momentum(h)
+        self.is_new = False
         if self.start is not None and rule.prox_form == "l2":
             direction = direction + rule.prox * (y - self.start)
         elif self.start is not None:
@@ -107,7 +120,7 @@ class Direction:
         """Returns u <- momentum u + h or, in Nesterov's form, h + momentum u."""
         if not self.momentum:
             return h
-        self.u = h.clone() if self.u is None else self.momentum * self.u + h
+        self.u = _begun(self.u, h) if self.is_new or self.u is None else self.u.mul_(self.momentum).add_(h)
         return torch.add(h, self.u, alpha=self.momentum) if self.nesterov else self.u
 
     def _adamw(self, h: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -117,16 +130,17 @@ class Direction:
             v <- b2 v + (1 - b2) h h;   v' = v / (1 - b2^t)
 
         It works in place, with the same roundings: fresh vectors of a large model cost more than
-        the arithmetic.
+        the arithmetic. The numbers 1 - b^t may be given, as tensors in `corrections`.
         """
         self.count += 1
+        of_u, of_v = self.corrections or (1 - ADAM_BETA1**self.count, 1 - ADAM_BETA2**self.count)
         if self.moments is None:
             self.moments = [torch.zeros_like(h) for _ in range(4)]
         u, v, first, second = self.moments
         u.mul_(ADAM_BETA1).add_(torch.mul(h, 1 - ADAM_BETA1, out=first))
         v.mul_(ADAM_BETA2).add_(torch.mul(h, 1 - ADAM_BETA2, out=first).mul_(h))
-        scale = torch.div(v, 1 - ADAM_BETA2**self.count, out=second).sqrt_().add_(ADAM_EPS)
-        direction = torch.div(u, 1 - ADAM_BETA1**self.count, out=first).div_(scale)
+        scale = torch.div(v, of_v, out=second).sqrt_().add_(ADAM_EPS)
+        direction = torch.div(u, of_u, out=first).div_(scale)
         return direction.add_(torch.mul(y, self.rule.weight_decay, out=second))
 
     def by_products(self, steps: int, lane: int | EllipsisType = ...) -> dict[str, Array]:
@@ -135,5 +149,13 @@ class Direction:
         wanted: dict[str, Array] = {}
         for name, value, count in (("first_gradient", self.first, 1), ("mean_gradient", self.total, steps)):
             if name in self.rule.wants:
-                wanted[name] = np.zeros_like(self.rule.start[lane]) if value is None else (value[lane] / count).cpu().numpy()
+                if value is None or not steps:
+                    wanted[name] = np.zeros_like(self.rule.start[lane])
+                else:
+                    wanted[name] = (value[lane] / count).cpu().numpy()
         return wanted
+
+
+def _begun(kept: torch.Tensor | None, values: torch.Tensor) -> torch.Tensor:
+    """Returns a copy of the values, in memory that is kept if there is some."""
+    return values.clone() if kept is None else kept.copy_(values)

@@ -1,0 +1,104 @@
+"""Words and dropout masks that a device draws: those of RandomStream, bit for bit.
+
+On torch's CPU device always; `pytest -m gpu` makes the same checks on a GPU.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedbench.engine.trainers.torch.philox import MaskDrawer, Streams
+from fedbench.kernels.random import Purpose, RandomStream
+from fedbench.tasks.layers import Dropout, Dropout2d
+from fedbench.tasks.torch_model import dropout_mask, mask_shape
+from fedbench.types import Job
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+WORDS = st.integers(0, 2**32 - 1)
+
+
+def on(name: str) -> torch.device:
+    if name == "cuda" and not torch.cuda.is_available():
+        pytest.skip("skipped: no GPU")
+    return torch.device(name)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@given(seed=st.integers(0, 2**64 - 1), clients=st.lists(WORDS, min_size=1, max_size=4), k=WORDS, first=st.integers(0, 40))
+def test_words_are_those_of_the_stream(device: str, seed: int, clients: list[int], k: int, first: int) -> None:
+    """From any block on, for streams side by side."""
+    begin = first + np.arange(len(clients))
+    got = Streams(seed, Purpose.dropout, on(device)).words(clients, [k] * len(clients), begin, 9)
+    for words, client, skipped in zip(got.cpu().numpy().view(np.uint32), clients, begin, strict=True):
+        want = RandomStream(seed, Purpose.dropout, client, k).words(4 * (int(skipped) + 9))
+        assert words.tolist() == want[4 * skipped :].tolist()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_long_stream(device: str) -> None:
+    got = Streams(2**63 + 5, Purpose.parameters, on(device)).words([7], [2**31], np.array([400_000]), 100_000)
+    want = RandomStream(2**63 + 5, Purpose.parameters, 7, 2**31).words(2_000_000)[-400_000:]
+    assert np.array_equal(got.cpu().numpy().view(np.uint32)[0], want)
+
+
+def test_the_counter_of_blocks_wraps_around() -> None:
+    """As a 32-bit word does."""
+    streams = Streams(3, Purpose.dropout, torch.device("cpu"))
+    assert torch.equal(streams.words([1], [2], np.array([2**32 - 1]), 3)[0, 4:], streams.words([1], [2], np.array([0]), 2)[0])
+
+
+LAYERS = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 0.1, 0.3, 0.5, 1 - 2**-20, 1 - 2**-40]),
+        st.sampled_from([(1,), (5,), (3, 2, 2)]),
+        st.booleans(),
+    ),
+    min_size=0,
+    max_size=3,
+)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@given(
+    layers=LAYERS,
+    forwards=st.integers(1, 2),
+    sizes=st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=3),
+    cut=st.integers(1, 4),
+)
+def test_masks_are_those_of_the_stream(
+    device: str,
+    layers: list[tuple[float, tuple[int, ...], bool]],
+    forwards: int,
+    sizes: list[list[int]],
+    cut: int,
+) -> None:
+    """Forward by forward, layer by layer, example by example; short batches, lanes without a job,
+    and steps drawn in two parts."""
+    dropouts = [((Dropout2d if channels and len(shape) == 3 else Dropout)(p), shape) for p, shape, channels in layers]
+    jobs = [Job(client, 3 + client, 0, 5) for client in range(len(sizes))]
+    of_lanes = np.zeros((5, len(sizes) + 1), np.int64)  # one lane is idle
+    of_lanes[:, :-1] = np.transpose(sizes)
+    begin = np.cumsum(of_lanes, 0) - of_lanes
+    drawer = MaskDrawer(11, dropouts, 4, torch.float32, on(device))
+    got = torch.full((5, forwards, len(sizes) + 1, drawer.size), torch.nan, device=device)
+    for part in (slice(cut), slice(cut, None)):
+        drawer.draw(jobs, begin[part], of_lanes[part], got[part])
+    streams = [RandomStream(11, Purpose.dropout, job.client, job.k) for job in jobs]
+    assert drawer.size == sum(math.prod(mask_shape(layer, (4, *shape))) for layer, shape in dropouts)
+    for step in range(5):
+        for turn in range(forwards):
+            assert not got[step, turn, -1].any()
+            for lane, stream in enumerate(streams):
+                n, at = int(of_lanes[step, lane]), 0
+                for layer, shape in dropouts:
+                    of_layer = mask_shape(layer, (4, *shape))
+                    mask = got[step, turn, lane, at : at + math.prod(of_layer)].reshape(of_layer)
+                    assert torch.equal(mask[:n].cpu(), dropout_mask(layer, (n, *shape), stream, torch.float32))
+                    assert not mask[n:].any()
+                    at += math.prod(of_layer)

@@ -64,7 +64,9 @@ def weighted_sum_norm(
     first = checks.first_of(vectors)
     factors = checks.weights(weights)
     if out is None:
-        out = cast(Vector, np.empty(first.shape, first.dtype))
+        out = np.empty_like(first)
+    if device := checks.device_of(first, isa):
+        return cast(tuple[Vector, float], device.weighted_sum_norm(factors, vectors, out=out))
     return out, _core.weighted_sum(factors, vectors, out, isa)
 
 
@@ -107,6 +109,8 @@ def dot(a: Vector, b: Vector, *, isa: str = "") -> float:
     TypeError
         An array has a wrong dtype, shape or layout.
     """
+    if device := checks.device_of(a, isa):
+        return float(device.dot(a, b))
     return _core.dot(checks.array("a", a, "(d,)"), b, isa)
 
 
@@ -163,6 +167,8 @@ def movement(x: Vector, base: Vector, delta: Vector, *, isa: str = "") -> Moveme
     TypeError
         An array has a wrong dtype, shape or layout.
     """
+    if device := checks.device_of(x, isa):
+        return Movement(*device.movement(x, base, delta))
     return Movement(*_core.movement(checks.array("x", x, "(d,)"), base, delta, isa))
 
 

@@ -46,7 +46,7 @@ def comparison(model: Model, batch: int, clients: int, *, native: bool) -> str:
     jobs, count = min(LANES, clients), operations(model)
     masks = MASK_SECONDS * any(isinstance(layer, Dropout) for layer, _ in in_order(model.layers, model.input_shape))
     device = count * OPERATION_SECONDS / jobs + masks
-    crossing = f"{8 * model.dim / 1e3:,.4g} kB of a job cross to it and back"
+    crossing = f"{8 * model.dim / 1e3:,.4g} kB of a job cross to it and back if the CUDA kernels are not installed"
     counted = (
         f"an estimate, no measurement: {count} operations a step of {jobs} jobs{', and masks drawn one by one' if masks else ''}"
     )

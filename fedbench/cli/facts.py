@@ -43,7 +43,10 @@ def gpu() -> Fact:
     if not built:
         how = "--config-settings=cmake.define.FEDBENCH_CUDA=ON"
         return Fact(
-            "gpu", value, "warning", f"if you call fedbench.kernels.cuda: install again with {how}; training needs no kernels"
+            "gpu",
+            value,
+            "warning",
+            f"clients train there, the server's step stays on the CPU: to have both there, install again with {how}",
         )
     if 10 * major + minor < min(int(name.removeprefix("sm_")) for name in built):
         how = f"--config-settings=cmake.define.CMAKE_CUDA_ARCHITECTURES={major}{minor}"

@@ -22,6 +22,7 @@ from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
 from fedbench.tasks.own_model import OwnModel
 from fedbench.types import Vector
+from fedbench.types.arrays import host
 
 
 def check_alone(algorithm: Algorithm, scenario: Scenario, model: Model | EncoderModel | OwnModel) -> None:
@@ -60,7 +61,7 @@ class AloneEvaluator(Evaluator):
         return Unseen(*(np.mean(each, axis=0) for each in zip(*found, strict=True)))
 
     def _mean(self, x: Vector, buffers: Vector) -> Metrics:
-        names = [Digest().add(row).hex() for row in x]
+        names = [Digest().add(row).hex() for row in host(x)]
         distinct = dict(zip(names, x, strict=True))
         new = {name: row for name, row in distinct.items() if name not in self._known}
         found = [one for piece in self._pieces(new.values(), buffers) for one, _ in self.scored(piece)]

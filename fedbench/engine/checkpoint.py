@@ -10,6 +10,7 @@ Jobs trained ahead of their update are not saved; they are computed again.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -24,6 +25,7 @@ from pydantic import Field, ValidationError, field_validator
 from fedbench import plain_files
 from fedbench.engine.evaluate import GridEvaluator
 from fedbench.engine.execute import Execution
+from fedbench.engine.place import Place, on_host
 from fedbench.errors import RecordError
 from fedbench.kernels import TeacherMean
 from fedbench.refusals import first_problem
@@ -32,6 +34,7 @@ from fedbench.results.store import write_atomically
 from fedbench.scenarios.evaluation_parts import MOST_OWN
 from fedbench.tables import ClientTable
 from fedbench.types import Array, Message, State, Vector
+from fedbench.types.arrays import OnDevice, host, is_array
 
 FORMAT = 6
 MAGIC = f"fedbench checkpoint {FORMAT}\n".encode()
@@ -39,7 +42,7 @@ LARGEST = 64 << 30  # bytes
 TABLES: dict[str, type[ClientTable | TeacherMean]] = {"table": ClientTable, "teacher": TeacherMean}
 Arrays = list[Array]
 
-Node = Annotated[dict[Literal["array", "table", "teacher", "list", "value"], object], Field(min_length=1, max_length=1)]
+Node = Annotated[dict[Literal["array", "device", "table", "teacher", "list", "value"], object], Field(min_length=1, max_length=1)]
 
 
 class _Array(Section):
@@ -80,11 +83,11 @@ class _Tree(Section):
 
 
 def pack(value: object, arrays: Arrays) -> dict[str, object]:
-    """Returns a JSON tree for `value` and appends its arrays to `arrays`. It knows arrays, the
-    kinds of TABLES, numbers, text, lists and None; TypeError for anything else."""
-    if isinstance(value, np.ndarray):
-        arrays.append(value)
-        return {"array": len(arrays) - 1}
+    """Returns a JSON tree for `value` and appends its arrays, on the host, to `arrays`. It knows
+    arrays, the kinds of TABLES, numbers, text, lists and None; TypeError for anything else."""
+    if is_array(value):
+        arrays.append(host(value))
+        return {"device" if isinstance(value, OnDevice) else "array": len(arrays) - 1}
     for kind, table in TABLES.items():
         if isinstance(value, table):
             return {kind: {name: pack(part, arrays) for name, part in value.snapshot().items()}}
@@ -97,16 +100,16 @@ def pack(value: object, arrays: Arrays) -> dict[str, object]:
     )
 
 
-def unpack(tree: dict[str, Any], arrays: Arrays) -> Any:
-    """Returns the value that `pack` made the tree of; tuples come back as lists. Raises ValueError,
-    KeyError, IndexError, TypeError or AttributeError if the tree is not one of `pack`."""
+def unpack(tree: dict[str, Any], arrays: Arrays, place: Place = on_host) -> Any:
+    """Returns the value of a tree of `pack`, with lists for tuples; `place` takes what was on a
+    device. Raises ValueError, KeyError, IndexError, TypeError or AttributeError for others."""
     ((kind, content),) = tree.items()
-    if kind == "array":
-        return arrays[content]
+    if kind in ("array", "device"):
+        return place(arrays[content]) if kind == "device" else arrays[content]
     if kind in TABLES:
-        return TABLES[kind].restore({name: unpack(item, arrays) for name, item in content.items()})
+        return TABLES[kind].restore({name: unpack(item, arrays, place) for name, item in content.items()})
     if kind == "list":
-        return [unpack(item, arrays) for item in content]
+        return [unpack(item, arrays, place) for item in content]
     if kind != "value" or not (content is None or isinstance(content, bool | int | float | str)):
         raise ValueError(f"expected a number, text or nothing, got {content!r:.60}")
     return content
@@ -195,12 +198,13 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
             f"as it began, or delete it"
         )
     try:
-        state = {name: unpack(item, arrays) for name, item in tree["state"].items()}
-        buffers = unpack(tree["buffers"], arrays)
+        unpacked = functools.partial(unpack, arrays=arrays, place=execution.place)
+        state = {name: unpacked(item) for name, item in tree["state"].items()}
+        buffers = unpacked(tree["buffers"])
         messages = {
             int(version): (
-                Message(**{name: unpack(item, arrays) for name, item in kept["named"].items()}).frozen(),
-                unpack(kept["buffers"], arrays),
+                Message(**{n: unpacked(item) for n, item in kept["named"].items()}).frozen(),
+                unpacked(kept["buffers"]),
             )
             for version, kept in tree["messages"].items()
         }
@@ -222,9 +226,8 @@ def _refused(path: Path, why: str) -> RecordError:
 
 
 def _check_fits(saved: object, fresh: object, name: str = "") -> None:
-    """Checks that every saved value is of the kind that a fresh run has: arrays of the same dtype
-    and shape, tables of the same clients. A value may turn from None into anything, and back.
-    Raises ValueError, naming the value, if one is of another kind."""
+    """Raises ValueError, naming it, for a saved value of another kind than a fresh run has. A value
+    may turn from None into anything, and back."""
     if isinstance(fresh, dict) and isinstance(saved, dict):
         if set(saved) != set(fresh):
             raise ValueError(
@@ -237,8 +240,8 @@ def _check_fits(saved: object, fresh: object, name: str = "") -> None:
 
 
 def _outline(value: object) -> str:
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype} {value.shape}"
+    if is_array(value):
+        return f"{value.dtype} {value.shape}" + (" on a device" if isinstance(value, OnDevice) else "")
     if isinstance(value, ClientTable):
         return f"a table of {value.clients} clients with {_outline(value.default)}"
     if isinstance(value, TeacherMean):
@@ -250,10 +253,9 @@ def _outline(value: object) -> str:
 def _check_messages(messages: dict[int, tuple[Message, Vector]], version: int, execution: Execution) -> None:
     """Checks the models from which clients still train: each has the run's shape, and none is of a
     version after `version`. Raises ValueError otherwise."""
-    alone = execution.algorithm.alone  # whose messages have no model
     for base, (message, buffers) in messages.items():
         _check_fits(
-            {"x": None if alone else message.x, "buffers": buffers},
+            {"x": None if execution.algorithm.alone else message.x, "buffers": buffers},
             {"x": execution.state.x, "buffers": execution.buffers},
             f"messages.{base}",
         )
@@ -273,8 +275,7 @@ def _computed(execution: Execution) -> str:
 
 
 class Checkpointer:
-    """An observer that saves a checkpoint after an update, at most once in `every_seconds` of host
-    time."""
+    """Saves a checkpoint after an update, at most once in `every_seconds` of host time."""
 
     def __init__(self, path: Path, run_id: str, evaluator: GridEvaluator, every_seconds: float) -> None:
         self.path, self.run_id, self.evaluator, self.every_seconds = path, run_id, evaluator, every_seconds
@@ -292,8 +293,7 @@ class Checkpointer:
         self._last = time.monotonic()
 
     def save_despite(self, error: BaseException, execution: Execution) -> None:
-        """Saves a checkpoint if possible. The error that ended the run stays the one that is
-        raised."""
+        """Saves a checkpoint if possible. The error that ended the run is raised as it is."""
         try:
             self.save(execution)
         except OSError as problem:

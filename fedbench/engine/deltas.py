@@ -21,10 +21,10 @@ def groups(values: Integers) -> tuple[Integers, Indices, Indices]:
 
 class Deltas:
     """Holds a matrix (jobs, d) for every update of a chunk of which a job has run. Its rows are in
-    the order in which the update consumes the jobs."""
+    the order in which the update consumes the jobs. It lies where the model `x` (d,) does."""
 
-    def __init__(self, chunk: Chunk, dim: int, dtype: np.dtype) -> None:
-        self._dim, self._dtype = dim, dtype
+    def __init__(self, chunk: Chunk, x: Vector) -> None:
+        self._x = x
         self._update = chunk.consumed_by
         used = np.flatnonzero(self._update >= 0)
         updates = self._update[used]  # ascending: a job is emitted when it is consumed
@@ -38,7 +38,7 @@ class Deltas:
         updates, _, which = groups(self._update[jobs])
         for update in updates.tolist():
             if update not in self._matrices:
-                self._matrices[update] = np.empty((self._sizes[update], self._dim), self._dtype)
+                self._matrices[update] = np.empty_like(self._x, shape=(self._sizes[update], len(self._x)))
         return Places([self._matrices[update] for update in updates.tolist()], which, self._row[jobs])
 
     def take(self, update: int, entries: Indices) -> Vector:

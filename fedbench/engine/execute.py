@@ -12,13 +12,13 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.engine.deltas import Deltas, groups
 from fedbench.engine.interrupts import Interrupts
+from fedbench.engine.place import Form, Place, on_host
 from fedbench.engine.public import PublicData
 from fedbench.engine.replies import Replies
 from fedbench.engine.tools import EngineTools
 from fedbench.engine.trainers.base import Assignment, Backend, Columns, Snapshot, Stage, TrainsColumns, checked_rule
 from fedbench.engine.waves import Indices, WaveQueue
-from fedbench.errors import FedbenchError, RecordError
-from fedbench.kernels import checks
+from fedbench.errors import RecordError
 from fedbench.kernels.scheduler import Chunk
 from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
@@ -58,6 +58,7 @@ class Execution:
         wave_size: bounds the jobs of a wave; None: no bound.
         workers: a wave has the same number of jobs for each of them where possible.
         rate: the factor of the rate in jobs that start from a version.
+        place: puts the model and its buffers where the server's step computes; see engine/place.py.
     """
 
     def __init__(
@@ -71,14 +72,17 @@ class Execution:
         wave_size: int | None = None,
         workers: int = 1,
         rate: Callable[[int], float] = lambda base: 1.0,
+        place: Place = on_host,
     ) -> None:
         self.algorithm, self.backend, self.info = algorithm, backend, info
         self.public, self.tools = PublicData(backend), EngineTools(self)
         self.wave_bytes, self.wave_size, self.workers, self.rate = wave_bytes, wave_size, workers, rate
         self.step_writes_memory = algorithm.dispatch(info).starts_from_later_version
+        self.place, x0 = place, place(x0)
+        self.form = Form.of(x0)
         self.dtype, self.shape = x0.dtype, x0.shape
         self.version = self.waves = 0
-        self.buffers = backend.initial_buffers()
+        self.buffers = place(backend.initial_buffers())
         self.state: State = algorithm.init(x0.copy(), self.tools)
         self.messages: dict[int, tuple[Message, Vector]] = {}
         self.at_boundary = True  # whether the state is that of a version, and finite
@@ -136,7 +140,7 @@ class Execution:
         self._live = set(chunk.live_bases.tolist())
         self._has_run = np.zeros(len(chunk.client), np.bool_)
         if self._bulk:
-            self._deltas = Deltas(chunk, self.backend.dim, self.dtype)
+            self._deltas = Deltas(chunk, self.state.x)
         missing = sorted(base for base, uses in self._uses.items() if uses and base < self.version and base not in self.messages)
         if missing:  # possible only after a restore
             raise RecordError(f"checkpoint: lacks the model of version {missing[0]}, from which a client still trains; delete it")
@@ -293,8 +297,4 @@ class Execution:
         return not all(np.isfinite(sent).all() for sent in batch.sent.values() if sent.shape[1:] != self.shape)
 
     def _check_model(self, where: str, x: object) -> None:
-        if not isinstance(x, np.ndarray) or x.dtype != self.dtype or x.shape != self.shape:
-            raise FedbenchError(
-                f"{self.algorithm.name}.{where}: x must stay {self.dtype} {self.shape}, got {checks.describe(x)}; "
-                "a numpy float64 scalar times a float32 vector gives float64: use Python floats"
-            )
+        self.form.check(f"{self.algorithm.name}.{where}", x)

@@ -24,6 +24,7 @@ from fedbench.tasks.own_model import source_of
 from fedbench.tasks.task import Task
 from fedbench.tasks.tensors import Tensor
 from fedbench.types import Vector
+from fedbench.types.arrays import host
 
 
 def check_one_model(algorithm: Algorithm) -> None:
@@ -95,7 +96,7 @@ def kept_model(task: Task, part: TaskPart, judged: Snapshot) -> bytes:
     """Returns the content of the file of a judged model. Names are those of the torch module. All
     tensors in the state_dict of a module of the user's are there; of an encoder, those that are
     trained."""
-    x, buffers = (np.asarray(one, np.float32) for one in judged)
+    x, buffers = (np.asarray(host(one), np.float32) for one in judged)
     model = task.model
     if part.model_sha256 is not None:
         from fedbench.tasks.own_module import make_here

@@ -3,14 +3,13 @@ it in memory."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from fedbench.engine import declared
 from fedbench.engine.isolation.algorithm import Mirrored
 from fedbench.kernels import TeacherMean
 from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
 from fedbench.types import Info, State
+from fedbench.types.arrays import is_array
 
 
 def server_vectors(algorithm: Algorithm, info: Info, versions: int) -> int:
@@ -49,7 +48,7 @@ def held_bytes(state: State) -> tuple[int, int]:
 def _state_bytes(value: object) -> int:
     """Returns the bytes of an array, of a list of arrays, or of the written rows of a table; 0 for
     all else."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return value.nbytes
     if isinstance(value, ClientTable):
         return value.count * value.default.nbytes

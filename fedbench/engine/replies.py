@@ -34,7 +34,8 @@ class Replies:
     committed to the state's table yet."""
 
     def __init__(self, state: State) -> None:
-        self._state, self._none = state, np.empty(0, state.x.dtype)
+        self._state = state
+        self._none: Vector = np.empty_like(state.x, shape=0)
         self._results: dict[int, Result] = {}
         self._pending: dict[int, Vector] = {}
 

@@ -20,6 +20,7 @@ from fedbench.engine.final import final
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.measures import measure_of
 from fedbench.engine.memory import server_bytes, server_vectors
+from fedbench.engine.place import computed_on, server_place
 from fedbench.engine.plan import check_counts_once, check_everybody, chunks
 from fedbench.engine.select import ClientSelector
 from fedbench.engine.setup import Setup
@@ -37,6 +38,7 @@ from fedbench.results.sections import Digests, Outcome, Provenance
 from fedbench.results.sections import Ledger as Totals
 from fedbench.results.store import CHECKPOINT, Store
 from fedbench.tasks.available import Outline
+from fedbench.types.arrays import host
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +181,7 @@ class Run:
             wave_size=options.wave_size,
             workers=options.workers,
             rate=self.spec.scenario.local.factor_of_version,
+            place=server_place(self.choice, self.spec.algorithm),
         )
         if execution.memory is not None:
             check_counts_once(self.setup)
@@ -230,7 +233,7 @@ class Run:
             self.build | self._forced_isa(),
             trainer=self.backend.name,
             trainer_reason=self.choice.reason,
-            **self._where(),
+            **computed_on(self.backend, self.choice, spec.algorithm),
             data_warnings=setup.task.warnings,
             workers=self.options.workers,
             wall_seconds=wall,
@@ -251,7 +254,7 @@ class Run:
                 digests=Digests(
                     inputs=setup.inputs_digest(),
                     plan=ledger.digest.hex(),
-                    model=Digest().add(*execution.judged()).hex(),
+                    model=Digest().add(*map(host, execution.judged())).hex(),
                     selections=Digest().add(*(np.array(one, np.int64) for one in execution.selections)).hex(),
                 ),
                 curves=curves,
@@ -275,14 +278,6 @@ class Run:
         kept = server_bytes(algorithm, execution.state, setup.info, versions)
         vectors = server_vectors(algorithm, setup.info, versions)
         return found.model_copy(update={**steps, **kept, "server_vectors": vectors})
-
-    def _where(self) -> dict[str, str]:
-        """Returns the kind of device that the trainer computed on, and the name of a GPU."""
-        if self.backend.device == CPU:
-            return {"device": CPU}
-        from fedbench.engine.trainers.torch.device import name_of
-
-        return {"device": self.backend.device, "gpu": name_of(self.choice.device)}
 
     def _forced_isa(self) -> dict[str, str]:
         """Returns the instruction set that the option `isa` forced on the native trainer, if it

@@ -12,6 +12,7 @@ from fedbench.errors import FedbenchError
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.kernels.scheduler import Scheduler
 from fedbench.types import Info, State
+from fedbench.types.arrays import is_array
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class ClientSelector:
 
 
 def _read_only(value: object) -> object:
-    if not isinstance(value, np.ndarray):
+    if not is_array(value):
         return value
     view = value.view()
     view.flags.writeable = False

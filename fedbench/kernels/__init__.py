@@ -2,7 +2,8 @@
 that several server rules share.
 
 The package works without torch. Everything that sums over model vectors is computed here, in
-arrival order and with stated rounding.
+arrival order and with stated rounding. Arrays that a run has on a GPU go on to
+fedbench.kernels.cuda, by the same names and with the same bits.
 
 NaN and infinity. Vectors, logits and the weights of a sum may have them. They propagate by IEEE
 arithmetic and stay in their element. A weight of 0 does not hide them. Every instruction set gives

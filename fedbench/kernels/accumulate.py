@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,17 +54,28 @@ def weighted_sum(weights: Weights | Sequence[float], vectors: Rows, *, out: Vect
     >>> kernels.weighted_sum([0.5, 0.25], np.array([[2.0, 4.0], [4.0, 8.0]]))
     array([2., 4.])
     """
-    return weighted_sum_norm(weights, vectors, out=out, isa=isa)[0]
+    return _sum(weights, vectors, out, isa, norm=False)[0]
 
 
 def weighted_sum_norm(
     weights: Weights | Sequence[float], vectors: Rows, *, out: Vector | None = None, isa: str = ""
 ) -> tuple[Vector, float]:
     """Returns `weighted_sum` and its squared L2 norm (float64), in one pass over memory."""
+    return _sum(weights, vectors, out, isa, norm=True)
+
+
+def _sum(weights: Weights | Sequence[float], vectors: Rows, out: Vector | None, isa: str, *, norm: bool) -> tuple[Vector, float]:
+    """Returns the sum and its squared norm, which on a device is NaN unless it is wanted: there it
+    takes a wait."""
     first = checks.first_of(vectors)
     factors = checks.weights(weights)
     if out is None:
-        out = cast(Vector, np.empty(first.shape, first.dtype))
+        out = np.empty_like(first)
+    if device := checks.device_of(first, isa):
+        if norm:
+            return out, float(device.weighted_sum_norm(factors, vectors, out=out)[1])
+        device.weighted_sum(factors, vectors, out=out)
+        return out, math.nan
     return out, _core.weighted_sum(factors, vectors, out, isa)
 
 
@@ -107,6 +118,8 @@ def dot(a: Vector, b: Vector, *, isa: str = "") -> float:
     TypeError
         An array has a wrong dtype, shape or layout.
     """
+    if device := checks.device_of(a, isa):
+        return float(device.dot(a, b))
     return _core.dot(checks.array("a", a, "(d,)"), b, isa)
 
 
@@ -163,6 +176,8 @@ def movement(x: Vector, base: Vector, delta: Vector, *, isa: str = "") -> Moveme
     TypeError
         An array has a wrong dtype, shape or layout.
     """
+    if device := checks.device_of(x, isa):
+        return Movement(*device.movement(x, base, delta))
     return Movement(*_core.movement(checks.array("x", x, "(d,)"), base, delta, isa))
 
 

@@ -18,6 +18,12 @@ from fedbench.kernels.checks import Rows
 from fedbench.tables import ClientTable
 from fedbench.types import Integers, Vector, Weights
 
+ORDERS = {
+    "deferred": _core.CacheOrder.deferred,
+    "immediate": _core.CacheOrder.immediate,
+    "newest": _core.CacheOrder.newest,
+}
+
 
 def calibrated_mean(
     table: ClientTable,
@@ -68,10 +74,9 @@ def calibrated_mean(
     IndexError
         The table does not have a client.
     """
-    order = {"deferred": _core.CacheOrder.deferred, "immediate": _core.CacheOrder.immediate}.get(cache)
-    if order is None:
+    if cache not in ("deferred", "immediate"):
         raise ValueError(f"cache: expected deferred or immediate, got {cache!r}")
-    return _update(table, clients, vectors, checks.weights(weights), divisor, order, isa)
+    return _update(table, clients, vectors, checks.weights(weights), divisor, cache, isa)
 
 
 def newest_mean(table: ClientTable, clients: Integers | Sequence[int], vectors: Rows, *, divisor: int, isa: str = "") -> Vector:
@@ -105,7 +110,7 @@ def newest_mean(table: ClientTable, clients: Integers | Sequence[int], vectors: 
     IndexError
         The table does not have a client.
     """
-    return _update(table, clients, vectors, np.empty(0), divisor, _core.CacheOrder.newest, isa)
+    return _update(table, clients, vectors, np.empty(0), divisor, "newest", isa)
 
 
 def _update(
@@ -114,7 +119,7 @@ def _update(
     vectors: Rows,
     weights: Weights,
     divisor: int,
-    order: _core.CacheOrder,
+    order: Literal["deferred", "immediate", "newest"],
     isa: str,
 ) -> Vector:
     if table.default.dtype not in checks.FLOATS or table.default.ndim != 1:
@@ -124,5 +129,8 @@ def _update(
     if len(checked) != checks.count(vectors):
         raise ValueError(f"vectors: expected one per client, got {len(vectors)} for {len(checked)} clients")
     out = cast(Vector, np.empty_like(table.default))
-    _core.update_cache(weights, vectors, table.open(checked), table.total, 1.0 / divisor, order, out, isa)
+    if device := checks.device_of(out, isa):
+        device.update_cache(weights, vectors, table.open(checked), table.total, 1.0 / divisor, order=order, out=out)
+    else:
+        _core.update_cache(weights, vectors, table.open(checked), table.total, 1.0 / divisor, ORDERS[order], out, isa)
     return out

@@ -11,12 +11,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import NoReturn, TypeGuard
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench.types import Array, Vector, Weights
+from fedbench.types.arrays import OnDevice
 
 Rows = Vector | Sequence[Vector]
 
@@ -26,6 +27,8 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 def describe(value: object) -> str:
     """Returns dtype, shape and layout of an array, such as `float64 (3, 4) not C-contiguous` or
     `MaskedArray float32 (3,)`, and the type's name of anything else."""
+    if isinstance(value, OnDevice):
+        return f"{value.dtype} {value.shape} on a CUDA device"  # type: ignore[attr-defined]
     if not isinstance(value, np.ndarray):
         return type(value).__name__ + (" on a CUDA device" if hasattr(value, "__cuda_array_interface__") else "")
     kind = "" if type(value) is np.ndarray else f"{type(value).__name__} "
@@ -65,21 +68,34 @@ def _axes(shape: str) -> int:
     return sum(letter.isalpha() for letter in shape)
 
 
+def device_of(value: object, isa: str = "") -> Any:
+    """Returns the kernels of an array on a device (fedbench.kernels.cuda), and None for anything
+    else. ValueError if an instruction set of the host is asked for."""
+    if not isinstance(value, OnDevice):
+        return None
+    if isa:
+        raise ValueError(f"isa: expected none for arrays on a device, got {isa!r:.80}")
+    return value.kernels
+
+
 def count(vectors: object) -> int:
     """Returns the number K >= 1 of vectors in an array (K, d) or a sequence of K vectors."""
     if isinstance(vectors, np.ndarray):
         array("vectors", vectors, "(K, d)")
+    elif isinstance(vectors, OnDevice):
+        pass  # its kernels check it
     elif not isinstance(vectors, Sequence) or isinstance(vectors, str | bytes):
         refuse("vectors", "a (K, d) array or a sequence of K vectors", vectors)
-    if len(vectors) == 0:
+    if len(vectors) == 0:  # type: ignore[arg-type]
         raise ValueError("vectors: expected at least one vector, got none")
-    return len(vectors)
+    return len(vectors)  # type: ignore[arg-type]
 
 
 def first_of(vectors: Rows) -> Vector:
     """Returns the first of K >= 1 vectors, which has the dtype and the length of all."""
     count(vectors)
-    return vectors[0] if isinstance(vectors, np.ndarray) else array("vectors[0]", vectors[0], "(d,)")
+    first = vectors[0]
+    return first if isinstance(vectors, np.ndarray) or isinstance(first, OnDevice) else array("vectors[0]", first, "(d,)")
 
 
 def weights(values: object) -> Weights:

@@ -8,7 +8,7 @@ silently. csrc/include/fedbench/distill.hpp states the arithmetic.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -114,10 +114,14 @@ def distill(
     ValueError
         Arrays overlap, the kind is unknown, or there are no rows or only one class.
     """
-    checks.array("student", student, "(B, C)")
+    device = checks.device_of(student, isa)
+    if device is None:
+        checks.array("student", student, "(B, C)")
     given = is_given(kind)
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     arrays = _empty(student) if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
+    if device is not None:
+        return cast(Distilled, device.distill(student, teacher, low, high, kind=kind, out=Distilled(0.0, 0.0, 0.0, *arrays)))
     loss, relative, alpha = _core.distill(student, teacher, low, high, arrays, given, isa)
     return Distilled(loss, relative, alpha, *arrays)
 
@@ -177,10 +181,14 @@ def distill_gradient(
     DistillGradient
         The loss, alpha and the gradient.
     """
-    checks.array("student", student, "(B, C)")
+    device = checks.device_of(student, isa)
+    if device is None:
+        checks.array("student", student, "(B, C)")
     given = is_given(kind)
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     grad = np.empty_like(student) if out is None else out
+    if device is not None:
+        return cast(DistillGradient, device.distill_gradient(student, teacher, low, high, kind=kind, out=grad))
     loss, _, alpha = _core.distill(student, teacher, low, high, (grad,), given, isa)
     return DistillGradient(loss, alpha, grad)
 
@@ -193,8 +201,8 @@ def is_given(kind: str) -> bool:
 
 
 def _empty(student: Logits) -> Arrays:
-    entropy, kl, ce = np.empty((3, len(student)))
-    return np.empty_like(student), np.empty_like(student), np.empty(len(student), np.int64), entropy, kl, ce
+    entropy, kl, ce = np.empty_like(student, np.float64, shape=(3, len(student)))
+    return np.empty_like(student), np.empty_like(student), np.empty_like(student, np.int64, shape=len(student)), entropy, kl, ce
 
 
 def softmax(logits: Logits, *, isa: str = "") -> Logits:
@@ -212,5 +220,6 @@ def softmax(logits: Logits, *, isa: str = "") -> Logits:
     array (B, C)
         The probabilities, in the dtype of the logits.
     """
-    checks.array("logits", logits, "(B, C)")
+    if checks.device_of(logits, isa) is None:
+        checks.array("logits", logits, "(B, C)")
     return distill(logits, logits, 1.0, 1.0, isa=isa).probabilities

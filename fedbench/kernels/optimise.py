@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from fedbench import _core
 from fedbench.kernels import checks
@@ -159,7 +159,10 @@ def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, is
     ValueError
         Arrays overlap, the rate is not finite, or `clip` is not > 0.
     """
-    return _core.clip_sgd(checks.array("x", x, "(d,)"), g, checks.within("rate", rate, "finite"), _bound(clip), isa)
+    checks.within("rate", rate, "finite")
+    if device := checks.device_of(x, isa):
+        return cast(tuple[float, float], device.clip_sgd(x, g, rate, clip))
+    return _core.clip_sgd(checks.array("x", x, "(d,)"), g, rate, _bound(clip), isa)
 
 
 def clip_adam(
@@ -204,6 +207,8 @@ def clip_adam(
     ValueError
         Arrays overlap, or `clip` is not > 0.
     """
+    if device := checks.device_of(x, isa):
+        return cast(tuple[float, float], device.clip_adam(x, m, v, g, rule, clip))
     return _core.clip_adam(checks.array("x", x, "(d,)"), (m, v), g, rule._numbers(), _bound(clip), isa)
 
 
@@ -254,6 +259,9 @@ def adaptive_step(
     ValueError
         Arrays overlap.
     """
+    if device := checks.device_of(x, isa):
+        device.adaptive_step(x, m, v, vhat, direction, rule, use_maximum=use_maximum)
+        return
     moments = (m, v) if vhat is None else (m, v, vhat)
     _core.adaptive_step(checks.array("x", x, "(d,)"), moments, direction, rule._numbers(), use_maximum, isa)
 
@@ -306,6 +314,9 @@ def sum_adaptive_step(
     ValueError
         There is no vector, the numbers of weights and vectors differ, or arrays overlap.
     """
+    if device := checks.device_of(x, isa):
+        factors = checks.weights(weights)
+        return float(device.sum_adaptive_step(x, m, v, vhat, factors, vectors, rule, use_maximum=use_maximum))
     checks.array("x", x, "(d,)")
     checks.count(vectors)
     moments = (m, v) if vhat is None else (m, v, vhat)

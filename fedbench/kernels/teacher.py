@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fedbench.kernels import checks
 from fedbench.kernels.distill import Doubles, Logits, TeacherKind, is_given, softmax
 from fedbench.types import Integers
+from fedbench.types.arrays import OnDevice, host
 
 LARGEST = (1 << 31) - 1  # rows, classes and clients are counted in 32 bits
 
@@ -101,11 +102,17 @@ class TeacherMean:
             A logit is not finite, which would stay in the sum.
         """
         client = checks.whole("client", client, 0, LARGEST)
-        if not checks.is_plain(logits) or logits.dtype != self.dtype or logits.shape != self._sum.shape:
+        if (
+            not (checks.is_plain(logits) or isinstance(logits, OnDevice))
+            or logits.dtype != self.dtype
+            or logits.shape != self._sum.shape
+        ):
             checks.refuse("logits", f"{self.dtype} {self._sum.shape} C-contiguous", logits)
-        finite = np.isfinite(logits)
-        if not finite.all():
-            raise ValueError(f"logits: expected finite values, got {logits[~finite][0]} (client {client})")
+        if not np.isfinite(logits).all():
+            numbers = host(logits)
+            raise ValueError(f"logits: expected finite values, got {numbers[~np.isfinite(numbers)][0]} (client {client})")
+        if not self._stored:  # the sum lies where the logits do
+            self._sum = np.zeros_like(logits, np.float64)
         old = self._stored.get(client)
         if old is not None:
             self._sum -= self._share(old)
@@ -137,7 +144,7 @@ class TeacherMean:
         if not self._stored:
             raise ValueError("TeacherMean: expected at least one client with logits, got none")
         total = self._sum if batch is None else self._sum[self._rows(batch)]
-        return np.asarray(total / self.count).astype(self.dtype)
+        return (total / self.count).astype(self.dtype)
 
     def _rows(self, batch: Integers | Sequence[int]) -> Integers:
         rows = checks.integers("batch", batch)
@@ -154,8 +161,8 @@ class TeacherMean:
         dict
             The arrays of the table, and the kind.
         """
-        shape = (len(self._stored), *self._sum.shape)
-        logits = np.array(list(self._stored.values()), self.dtype).reshape(shape)
+        stored = list(self._stored.values())
+        logits = np.stack(stored) if stored else np.empty((0, *self._sum.shape), self.dtype)
         return {"clients": np.array(list(self._stored), np.int64), "logits": logits, "sum": self._sum.copy(), "kind": self.kind}
 
     @classmethod

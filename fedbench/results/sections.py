@@ -115,7 +115,8 @@ class Spec(Section):
 
 class Provenance(Section):
     """The code, its build and the kind of machine, without names of hosts and users. Seconds are
-    those of the machine."""
+    those of the machine. `server_device` is the device of the server's step if it is not the
+    CPU."""
 
     version: Word
     commit: Word | None
@@ -130,6 +131,7 @@ class Provenance(Section):
     trainer: Word
     trainer_reason: Text = ""
     device: Word = ""
+    server_device: Word = ""
     gpu: Text = ""
     data_warnings: Texts = ()
     workers: Count | None = None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-import numpy as np
-
-from fedbench.types.arrays import Array, Vector
+from fedbench.types.arrays import Array, Vector, is_array
 
 T = TypeVar("T")
 
@@ -123,7 +121,8 @@ def frozen(value: T) -> T:
     object
         The copy of an array, else `value` itself.
     """
-    if isinstance(value, np.ndarray):
-        value = value.copy()
-        value.flags.writeable = False
-    return value
+    if not is_array(value):
+        return value
+    copy = value.copy()
+    copy.flags.writeable = False
+    return cast(T, copy)

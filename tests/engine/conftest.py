@@ -96,11 +96,11 @@ class World:
     timing: Timing
     x: list[Any] = field(default_factory=list)
 
-    def execution(self, algorithm: Algorithm, **options: Any) -> Execution:
+    def execution(self, algorithm: Algorithm, trainer: Any = lambda reference: reference, **options: Any) -> Execution:
         info = Info(self.problem.clients, self.problem.n(), self.problem.p())
         dtype = self.problem.c.dtype
         x0 = np.linspace(-1, 1, self.problem.dim).astype(dtype)
-        return Execution(algorithm, ReferenceTrainer(self.problem, dtype=dtype), info, x0, **options)
+        return Execution(algorithm, trainer(ReferenceTrainer(self.problem, dtype=dtype)), info, x0, **options)
 
     def chunks(self, algorithm: Algorithm, size: int = 1 << 20) -> list[Chunk]:
         info = Info(self.problem.clients, self.problem.n(), self.problem.p())

@@ -55,7 +55,7 @@ def filled(deltas: Deltas, jobs: Sequence[int]) -> None:
 
 
 def test_a_matrix_that_the_update_asks_for_in_order_is_not_copied() -> None:
-    deltas = Deltas(Chunk([3, None, 3, 4, 4, 4]), 2, np.dtype(np.float32))  # type: ignore[arg-type]
+    deltas = Deltas(Chunk([3, None, 3, 4, 4, 4]), np.zeros(2, np.float32))  # type: ignore[arg-type]
     filled(deltas, [0, 3])
     filled(deltas, [2, 5, 4])
     (written,) = deltas.places(np.array([4])).matrices
@@ -72,7 +72,7 @@ def test_any_order_of_jobs_gives_every_update_its_own(data: st.DataObject) -> No
     updates = [7 + u for u, size in enumerate(sizes) for _ in range(size)]
     for _ in range(data.draw(st.integers(0, 3))):
         updates.insert(data.draw(st.integers(0, len(updates))), None)  # type: ignore[arg-type]
-    deltas = Deltas(Chunk(updates), 1, np.dtype(np.float64))  # type: ignore[arg-type]
+    deltas = Deltas(Chunk(updates), np.zeros(1))  # type: ignore[arg-type]
     jobs = data.draw(st.permutations([i for i, update in enumerate(updates) if update is not None]))
     cut = data.draw(st.integers(0, len(jobs)))
     for wave in (jobs[:cut], jobs[cut:]):

@@ -283,7 +283,7 @@ def test_settings_of_torch_are_left_as_they_were(stacked: Any, monkeypatch: pyte
     """And its generators untouched; while it computes no kernel may add in any order."""
     task = TASKS["cnn"]
     trainer, seen = stacked(task, public=task.dataset.train.x[PUBLIC]), []
-    for owner, name in ((Lanes, "backward"), (Replica, "load"), (torch_replica, "host")):
+    for owner, name in ((Lanes, "backward"), (Replica, "load"), (torch_replica, "answer")):
         watched = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda *given, inner=watched: seen.append(settings()) or inner(*given))
     generator, before = torch.get_rng_state(), settings()

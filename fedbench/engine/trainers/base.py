@@ -20,6 +20,7 @@ from fedbench.scenarios.local_parts import LocalPart
 from fedbench.shards import Shards
 from fedbench.tasks.task import Task
 from fedbench.types import Array, Job, LocalRule, Vector, Want, Work
+from fedbench.types.arrays import is_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,8 @@ class Workload:
 class Backend(Protocol):
     """Computes with one model on one device: it trains jobs, gives full gradients, and gives logits
     with their pullback. The result of a job depends on its Assignment and the seed only: not on the
-    wave, its order or the workers. `PublicData` and `Evaluator` are built on top of it."""
+    wave, its order or the workers. Given vectors on a device, a trainer of that device answers with
+    vectors there. `PublicData` and `Evaluator` are built on top of it."""
 
     name: str
     device: str
@@ -233,8 +235,8 @@ def checked_rule(rule: object, dtype: np.dtype, shape: tuple[int, ...], factor: 
         vector = getattr(rule, name)
         if vector is None and name != "start":
             continue
-        if not isinstance(vector, np.ndarray) or vector.dtype != dtype or vector.shape != shape:
-            got = f"{vector.dtype} {vector.shape}" if isinstance(vector, np.ndarray) else type(vector).__name__
+        if not is_array(vector) or vector.dtype != dtype or vector.shape != shape:
+            got = f"{vector.dtype} {vector.shape}" if is_array(vector) else type(vector).__name__
             widened = "; a numpy float64 scalar times a float32 vector gives float64: use Python floats"
             raise TypeError(f"{name} must be {dtype} {shape}, got {got}{widened if 'float64' in got else ''}")
     for name in ("lr", "weight_decay", "momentum", "prox"):

@@ -83,7 +83,7 @@ def comparison(model: Model, batch: int, together: int, *, native: bool) -> str:
     where the native trainer is faster, if it can train the model (`native`)."""
     jobs, count = min(lanes(model, batch, together), together), operations(model)
     device = count * OPERATION_SECONDS / jobs
-    crossing = f"{8 * model.dim / 1e3:,.4g} kB of a job cross to it and back"
+    crossing = f"{8 * model.dim / 1e3:,.4g} kB of a job cross to it and back if the CUDA kernels are not installed"
     counted = f"an estimate, no measurement: {count} operations a step of {jobs} jobs"
     found = f"{counted}, so at least {device * 1e6:,.0f} us for each; {crossing}"
     if not native:

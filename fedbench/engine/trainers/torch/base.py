@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 
 from fedbench.engine.trainers.base import Assignment, Scores, Snapshot, Workload, finished, train_loss_sample
-from fedbench.engine.trainers.torch.data import Features, host, tensor
+from fedbench.engine.trainers.torch.data import Features, answer, tensor
 from fedbench.engine.trainers.torch.loss import loss_of
 from fedbench.engine.trainers.torch.replica import Replica, Student
 from fedbench.errors import UsageError
@@ -153,7 +153,7 @@ class TorchTask:
         total = torch.zeros(self.dim, dtype=torch.float64, device=self.at)
         for part in torch.split(rows, self.part):
             total.add_(replica.backward(self.x.rows(part), self.y[part]), alpha=len(part) / len(rows))
-        return host(total.to(self.real))
+        return answer(total.to(self.real), x)
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
         for client in clients:
@@ -178,7 +178,7 @@ class TorchTask:
         replica.module.eval()
         with torch.no_grad():
             parts = [replica.module(part) for part in self._public_features.parts(self.part)]
-        return torch.cat(parts).cpu().numpy()
+        return answer(torch.cat(parts), end)
 
     @functools.cached_property
     def _student(self) -> Student:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from fedbench.engine.trainers.torch.arrays import is_tensor_array
 from fedbench.tasks.augment import CropAndFlip
 from fedbench.types import Array
 
@@ -20,7 +22,9 @@ def tensor(array: Array) -> torch.Tensor:
 
 def load(into: torch.Tensor, values: Array) -> None:
     """Copies values into a tensor of their shape, on any device."""
-    if into.device.type == "cpu":
+    if is_tensor_array(values):
+        into.copy_(values.tensor)
+    elif into.device.type == "cpu":
         into.numpy()[:] = values
     else:
         into.copy_(tensor(values))
@@ -29,6 +33,17 @@ def load(into: torch.Tensor, values: Array) -> None:
 def host(values: torch.Tensor) -> Array:
     """Returns a new array with the values of a tensor of any device."""
     return values.to("cpu", copy=True).numpy()
+
+
+def copied(values: Array, device: torch.device | None) -> torch.Tensor:
+    """Returns a new tensor on the device with the values of an array, of the host or on it."""
+    return values.tensor.clone() if is_tensor_array(values) else torch.tensor(values, device=device)
+
+
+def answer(values: torch.Tensor, asked: Array) -> Array:
+    """Returns a new array with the values of a tensor: on the device if what was asked with is
+    there, else of the host."""
+    return cast(Array, asked.like(values.clone())) if is_tensor_array(asked) else host(values)
 
 
 class Features:

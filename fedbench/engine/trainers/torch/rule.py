@@ -9,7 +9,7 @@ from typing import Protocol, TypeVarTuple
 import numpy as np
 import torch
 
-from fedbench.engine.trainers.torch.data import load
+from fedbench.engine.trainers.torch.data import answer, copied, load
 from fedbench.errors import UsageError
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.types import Array, LocalRule
@@ -62,9 +62,9 @@ class Direction:
             )
         self.rule, self.clip_norm = rule, local.clip_norm
         self.momentum, self.nesterov = local.momentum or rule.momentum, local.nesterov
-        self.start = None if not rule.prox else torch.tensor(rule.start, device=device)
-        self.correction = None if rule.correction is None else torch.tensor(rule.correction, device=device)
-        self.anchor = None if rule.anchor is None else torch.tensor(rule.anchor, device=device)
+        self.start = None if not rule.prox else copied(rule.start, device)
+        self.correction = None if rule.correction is None else copied(rule.correction, device)
+        self.anchor = None if rule.anchor is None else copied(rule.anchor, device)
         self.u: torch.Tensor | None = None
         self.moments: list[torch.Tensor] | None = None  # the moments of adamw, and two vectors of scratch memory
         self.count, self.is_new = 0, True
@@ -149,10 +149,8 @@ class Direction:
         wanted: dict[str, Array] = {}
         for name, value, count in (("first_gradient", self.first, 1), ("mean_gradient", self.total, steps)):
             if name in self.rule.wants:
-                if value is None or not steps:
-                    wanted[name] = np.zeros_like(self.rule.start[lane])
-                else:
-                    wanted[name] = (value[lane] / count).cpu().numpy()
+                start = self.rule.start
+                wanted[name] = np.zeros_like(start[lane]) if value is None or not steps else answer(value[lane] / count, start)
         return wanted
 
 

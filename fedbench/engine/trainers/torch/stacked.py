@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from fedbench.engine.trainers.base import Assignment, Stage, Workload
+from fedbench.engine.trainers.base import Assignment, Columns, Places, Stage, Workload
 from fedbench.engine.trainers.counted import lanes as lanes_for
 from fedbench.engine.trainers.torch.base import TorchTask
-from fedbench.engine.trainers.torch.data import host, load
+from fedbench.engine.trainers.torch.data import answer, load
 from fedbench.engine.trainers.torch.device import deterministic
 from fedbench.engine.trainers.torch.graph import CudaGraphs, Graphs, Repeated
 from fedbench.engine.trainers.torch.lanes import Inputs, Lanes
@@ -81,6 +81,13 @@ class StackedTrainer(TorchTask):
                 works.update(zip(block, self._side_by_side([wave[i] for i in block]), strict=True))
         return [works[i] for i in range(len(wave))]
 
+    def train_columns(self, wave: Columns, places: Places) -> None:
+        jobs = [wave.job(j) for j in range(len(wave.client))]
+        rules = [wave.rules[which] for which in wave.rule.tolist()]
+        assignments = [Assignment(job, rule, rule.start[:0]) for job, rule in zip(jobs, rules, strict=True)]
+        for work, matrix, row in zip(self.train(assignments), places.matrix.tolist(), places.row.tolist(), strict=True):
+            places.matrices[matrix][row] = getattr(work, wave.sends)
+
     def _side_by_side(self, block: list[Assignment]) -> list[Work]:
         """Trains at most as many jobs as there are lanes. Their rules have one form."""
         lanes, rule = self.lanes, block[0].rule
@@ -123,15 +130,18 @@ class StackedTrainer(TorchTask):
         return [works[lane] for lane in range(len(block))]
 
     def _result(self, lane: int, assignment: Assignment, direction: Direction) -> Work:
-        end, end_buffers = host(self.lanes.flat[lane]), host(self.lanes.buffers[lane])
+        end, end_buffers = (
+            answer(self.lanes.flat[lane], assignment.rule.start),
+            answer(self.lanes.buffers[lane], assignment.buffers),
+        )
         by_products = direction.by_products(assignment.job.steps, lane)
         with self._borrowed() as replica:
             return self._work(replica, assignment, end, end_buffers, by_products)
 
     def _stack(self, block: list[Assignment], field: str, like: torch.Tensor) -> Array:
         """Returns a vector of every job, one a lane, in the shape of `like`, with zeros in lanes
-        without a job."""
-        stack = np.zeros(like.shape, self.dtype)
+        without a job. They lie where the first one does."""
+        stack = np.zeros_like(attrgetter(field)(block[0]), self.dtype, shape=tuple(like.shape))
         for lane, assignment in enumerate(block):
             with Stage(assignment.job, "local training"):
                 stack[lane] = attrgetter(field)(assignment)

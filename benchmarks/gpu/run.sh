@@ -3,14 +3,14 @@
 # sanitizers, results against float64, times, two runs twice and a cell of a suite. A table comes last; it is in FOLDER as well, as Markdown.
 #   benchmarks/gpu/run.sh [FOLDER]
 # PYTHON is the interpreter (python3), and WHEELS a folder of packages that it lacks. It may have no fedbench of its own. COMMIT is told where
-# there is no clone. With DRY=1 everything runs small on a CPU with the emulated extension, in three times as long at most; what needs a card
+# there is no clone. With DRY=1 everything runs small on a CPU with the emulated extension, in ten times as long at most; what needs a card
 # is left out.
 set -uo pipefail
 SELF=$(realpath "$0") ROOT=$(dirname "$(dirname "$(dirname "$SELF")")")
 cd "$ROOT" || exit 2
 if [[ -n ${DRY:-} ]]; then PROGRAM=build/emulated/every_kernel; else PROGRAM=${BUILD:-}/every_kernel; fi
 export DRY=${DRY:-} PYTHON=${PYTHON:-python3} WHEELS=${WHEELS:-} ROOT PYTHONUNBUFFERED=1 PYTHONSAFEPATH=1 PATH=$PATH:/usr/local/cuda/bin
-if [[ -n ${DRY:-} ]]; then TIMES=3; else TIMES=1; fi
+if [[ -n ${DRY:-} ]]; then TIMES=10; else TIMES=1; fi
 BUDGET=$((480 * TIMES))
 
 environment() {

@@ -101,7 +101,8 @@ def bits(works: list[Work]) -> list[bytes]:
 
 
 def waves_of(model: str, rule: str) -> list[list[Assignment]]:
-    """Returns waves of rules of one form: another rate, fewer steps, other shards, other vectors."""
+    """Returns waves of rules of one form: another rate, fewer steps, other shards, other
+    vectors."""
     others = {name: RULES[rule][name] + 5 for name in ("correction", "anchor") if name in RULES[rule]}
     changes = [({}, STEPS), ({"lr": 0.03}, STEPS[::-1]), ({}, [0, 3]), (others, STEPS)]
     return [wave_of(TASKS[model], np.float32, RULES[rule] | {"wants": WANTS} | changed, steps) for changed, steps in changes]

@@ -15,7 +15,7 @@ from fedbench.errors import FedbenchError, NoCudaError
 from fedbench.kernels import checks
 from fedbench.protocols import Algorithm
 from fedbench.types import Array
-from fedbench.types.arrays import OnDevice, is_array
+from fedbench.types.arrays import Kernels, OnDevice, is_array
 
 Place = Callable[[Array], Array]
 """Returns the array as it is, or a copy on a device."""
@@ -52,13 +52,13 @@ def server_place(choice: Choice, algorithm: Algorithm) -> Place:
     if choice.device == CPU or isinstance(algorithm, Isolated):
         return on_host
     try:
-        from fedbench.kernels import cuda
+        from fedbench.kernels import cuda, cuda_later
     except NoCudaError:
         return on_host
-    return device_place(choice.device, cuda)
+    return device_place(choice.device, Kernels(cuda, cuda_later))
 
 
-def device_place(device: str, kernels: object) -> Place:
+def device_place(device: str, kernels: Kernels) -> Place:
     """Returns what puts arrays on a device of torch; `kernels` compute with them."""
     import torch
 

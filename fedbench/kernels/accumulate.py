@@ -73,8 +73,8 @@ def _sum(weights: Weights | Sequence[float], vectors: Rows, out: Vector | None, 
         out = np.empty_like(first)
     if device := checks.device_of(first, isa):
         if norm:
-            return out, float(device.weighted_sum_norm(factors, vectors, out=out)[1])
-        device.weighted_sum(factors, vectors, out=out)
+            return out, float(device.now.weighted_sum_norm(factors, vectors, out=out)[1])
+        device.later.weighted_sum(factors, vectors, out=out)
         return out, math.nan
     return out, _core.weighted_sum(factors, vectors, out, isa)
 
@@ -119,7 +119,7 @@ def dot(a: Vector, b: Vector, *, isa: str = "") -> float:
         An array has a wrong dtype, shape or layout.
     """
     if device := checks.device_of(a, isa):
-        return float(device.dot(a, b))
+        return float(device.now.dot(a, b))
     return _core.dot(checks.array("a", a, "(d,)"), b, isa)
 
 
@@ -177,7 +177,7 @@ def movement(x: Vector, base: Vector, delta: Vector, *, isa: str = "") -> Moveme
         An array has a wrong dtype, shape or layout.
     """
     if device := checks.device_of(x, isa):
-        return Movement(*device.movement(x, base, delta))
+        return Movement(*device.now.movement(x, base, delta))
     return Movement(*_core.movement(checks.array("x", x, "(d,)"), base, delta, isa))
 
 

@@ -130,7 +130,7 @@ def _update(
         raise ValueError(f"vectors: expected one per client, got {len(vectors)} for {len(checked)} clients")
     out = cast(Vector, np.empty_like(table.default))
     if device := checks.device_of(out, isa):
-        device.update_cache(weights, vectors, table.open(checked), table.total, 1.0 / divisor, order=order, out=out)
+        device.later.update_cache(weights, vectors, table.open(checked), table.total, 1.0 / divisor, order=order, out=out)
     else:
         _core.update_cache(weights, vectors, table.open(checked), table.total, 1.0 / divisor, ORDERS[order], out, isa)
     return out

@@ -11,13 +11,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NoReturn, TypeGuard
+from typing import NoReturn, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench.types import Array, Vector, Weights
-from fedbench.types.arrays import OnDevice
+from fedbench.types.arrays import Kernels, OnDevice
 
 Rows = Vector | Sequence[Vector]
 
@@ -68,9 +68,9 @@ def _axes(shape: str) -> int:
     return sum(letter.isalpha() for letter in shape)
 
 
-def device_of(value: object, isa: str = "") -> Any:
-    """Returns the kernels of an array on a device (fedbench.kernels.cuda), and None for anything
-    else. ValueError if an instruction set of the host is asked for."""
+def device_of(value: object, isa: str = "") -> Kernels | None:
+    """Returns the kernels of an array on a device, and None for anything else. ValueError if an
+    instruction set of the host is asked for."""
     if not isinstance(value, OnDevice):
         return None
     if isa:

@@ -121,7 +121,7 @@ def distill(
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     arrays = _empty(student) if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
     if device is not None:
-        return cast(Distilled, device.distill(student, teacher, low, high, kind=kind, out=Distilled(0.0, 0.0, 0.0, *arrays)))
+        return cast(Distilled, device.now.distill(student, teacher, low, high, kind=kind, out=Distilled(0.0, 0.0, 0.0, *arrays)))
     loss, relative, alpha = _core.distill(student, teacher, low, high, arrays, given, isa)
     return Distilled(loss, relative, alpha, *arrays)
 
@@ -188,7 +188,7 @@ def distill_gradient(
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     grad = np.empty_like(student) if out is None else out
     if device is not None:
-        return cast(DistillGradient, device.distill_gradient(student, teacher, low, high, kind=kind, out=grad))
+        return cast(DistillGradient, device.now.distill_gradient(student, teacher, low, high, kind=kind, out=grad))
     loss, _, alpha = _core.distill(student, teacher, low, high, (grad,), given, isa)
     return DistillGradient(loss, alpha, grad)
 

@@ -161,7 +161,7 @@ def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, is
     """
     checks.within("rate", rate, "finite")
     if device := checks.device_of(x, isa):
-        return cast(tuple[float, float], device.clip_sgd(x, g, rate, clip))
+        return cast(tuple[float, float], device.now.clip_sgd(x, g, rate, clip))
     return _core.clip_sgd(checks.array("x", x, "(d,)"), g, rate, _bound(clip), isa)
 
 
@@ -208,7 +208,7 @@ def clip_adam(
         Arrays overlap, or `clip` is not > 0.
     """
     if device := checks.device_of(x, isa):
-        return cast(tuple[float, float], device.clip_adam(x, m, v, g, rule, clip))
+        return cast(tuple[float, float], device.now.clip_adam(x, m, v, g, rule, clip))
     return _core.clip_adam(checks.array("x", x, "(d,)"), (m, v), g, rule._numbers(), _bound(clip), isa)
 
 
@@ -260,7 +260,7 @@ def adaptive_step(
         Arrays overlap.
     """
     if device := checks.device_of(x, isa):
-        device.adaptive_step(x, m, v, vhat, direction, rule, use_maximum=use_maximum)
+        device.later.adaptive_step(x, m, v, vhat, direction, rule, use_maximum=use_maximum)
         return
     moments = (m, v) if vhat is None else (m, v, vhat)
     _core.adaptive_step(checks.array("x", x, "(d,)"), moments, direction, rule._numbers(), use_maximum, isa)
@@ -316,7 +316,7 @@ def sum_adaptive_step(
     """
     if device := checks.device_of(x, isa):
         factors = checks.weights(weights)
-        return float(device.sum_adaptive_step(x, m, v, vhat, factors, vectors, rule, use_maximum=use_maximum))
+        return float(device.now.sum_adaptive_step(x, m, v, vhat, factors, vectors, rule, use_maximum=use_maximum))
     checks.array("x", x, "(d,)")
     checks.count(vectors)
     moments = (m, v) if vhat is None else (m, v, vhat)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,19 @@ Integers = npt.NDArray[np.integer]
 """An array (N,) or (K,) of whole numbers of any integer dtype."""
 
 
+class Kernels(NamedTuple):
+    """The modules that compute with arrays on a device: fedbench.kernels.cuda, which waits for
+    numbers, and fedbench.kernels.cuda_later, which waits for nothing."""
+
+    now: Any
+    later: Any
+
+
 class OnDevice:
     """An array in a device's memory that stands in for numpy's: the names of numpy that algorithms
-    use mean the same on it. `kernels` is the module that computes with it, fedbench.kernels.cuda.
-    """
+    use mean the same on it."""
 
-    kernels: Any
+    kernels: Kernels
 
     def host(self) -> Array:
         """Returns a copy in the host's memory, to which there is no other way."""

@@ -205,6 +205,8 @@ def test_the_server_is_on_the_trainers_device_if_it_can_be(monkeypatch: pytest.M
     on_gpu = Choice("torch", "asked for device cuda", "cuda")
     monkeypatch.setitem(sys.modules, "fedbench.kernels.cuda", emulated.load().kernels)
     monkeypatch.setattr(k, "cuda", emulated.load().kernels, raising=False)
+    monkeypatch.setitem(sys.modules, "fedbench.kernels.cuda_later", emulated.later())
+    monkeypatch.setattr(k, "cuda_later", emulated.later(), raising=False)
     assert server_place(on_gpu, plain) is not on_host
     assert server_place(on_gpu, apart) is on_host
     assert server_place(Choice("torch", "asked for"), plain) is on_host

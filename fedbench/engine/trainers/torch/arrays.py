@@ -22,7 +22,7 @@ import numpy.typing as npt
 import torch
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from fedbench.types.arrays import Array, OnDevice
+from fedbench.types.arrays import Array, Kernels, OnDevice
 
 UFUNCS: dict[np.ufunc, Callable[..., torch.Tensor]] = {
     np.add: torch.add,
@@ -40,7 +40,7 @@ class TensorArray(NDArrayOperatorsMixin, OnDevice):
     """A tensor, with what of numpy's names algorithms and engine use. Views of a read-only array
     are read-only, as numpy's are."""
 
-    def __init__(self, tensor: torch.Tensor, kernels: Any, *, writeable: bool = True) -> None:
+    def __init__(self, tensor: torch.Tensor, kernels: Kernels, *, writeable: bool = True) -> None:
         self.tensor, self.kernels, self.flags = tensor, kernels, SimpleNamespace(writeable=writeable)
 
     def like(self, tensor: torch.Tensor) -> Self:

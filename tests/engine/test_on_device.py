@@ -148,7 +148,8 @@ def test_of_an_update_the_norm_of_its_model_crosses_and_nothing_else(world: Call
     device.extension.reset()
     on_device(world(updates=12), "fedbuff[buffer_size=3]", device_place("cpu", emulated_kernels()))
     assert crossed == []
-    assert device.extension.counts()["to_host"] == 12 * 8
+    counted = device.extension.counts()
+    assert (counted["to_host"], counted["host_waits"]) == (12 * 8, 12)
 
 
 # ---- whole runs, with the trainer of a device ----

@@ -90,6 +90,7 @@ inline cudaError_t last_error = cudaSuccess;
 inline int allocations = -1;                                      // after so many the memory is used up; negative: never
 inline int pools = 0;                                             // how many were made
 inline std::size_t launches = 0, to_host = 0, to_device = 0;      // calls, and bytes of copies
+inline std::size_t host_waits = 0;                                // how often the host waited for a stream
 inline std::vector<std::pair<cudaStream_t, cudaStream_t>> waits;  // which stream was made to wait for which
 
 /// What a call returns.
@@ -176,7 +177,10 @@ inline const char* cudaGetErrorString(cudaError_t status) {
     if (status == cudaErrorInvalidValue) return "invalid argument";
     return status == cudaErrorInvalidConfiguration ? "invalid configuration argument" : "out of memory";
 }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+    ++emulated::host_waits;
+    return cudaSuccess;
+}
 inline cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     *memory = emulated::allocations == 0 ? nullptr : std::malloc(bytes);
     if (emulated::allocations > 0) --emulated::allocations;

@@ -20,12 +20,13 @@ PYBIND11_MODULE(_cuda_emulated, module) {
         result["to_host"] = emulated::to_host;
         result["to_device"] = emulated::to_device;
         result["waits"] = waits;
+        result["host_waits"] = emulated::host_waits;
         return result;
     });
     module.def(
         "reset",
         [](int allocations) {
-            emulated::launches = emulated::to_host = emulated::to_device = 0;
+            emulated::launches = emulated::to_host = emulated::to_device = emulated::host_waits = 0;
             emulated::waits.clear();
             emulated::allocations = allocations;
         },

@@ -33,7 +33,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# ([\w.-]+\.(?:py|yaml))\n")
 VARYING = re.compile(
-    r"(?<=\()\d+\.\d(?= s\)$)|(?<=^wall s )\s*[\d.]+|(?<=^peak mb )\s*[\d.]+|(?<=commit )[0-9a-f]{12}|\d\.\d\.\d\.dev\d+",
+    r"(?<=\()\d+\.\d(?= s\)$)|(?<=^wall s )\s*[\d.]+|(?<=^peak mb )\s*[\d.]+|(?<=runs, about )[\d.]+(?= s$)"
+    r"|(?<=commit )[0-9a-f]{12}|\d\.\d\.\d\.dev\d+",
     re.MULTILINE,
 )
 """What differs from run to run: seconds of a clock, memory, and the version of fedbench itself."""

@@ -80,7 +80,6 @@ class Execution:
         self.step_writes_memory = algorithm.dispatch(info).starts_from_later_version
         self.place, x0 = place, place(x0)
         self.form = Form.of(x0)
-        self.dtype, self.shape = x0.dtype, x0.shape
         self.version = self.waves = 0
         self.buffers = place(backend.initial_buffers())
         self.state: State = algorithm.init(x0.copy(), self.tools)
@@ -235,7 +234,7 @@ class Execution:
     def _rule(self, job: Job) -> LocalRule:
         with Stage(job, f"local rule of {self.algorithm.name}"):
             rule = self.algorithm.local(self._message(job)[0], job, self._replies.memory_of(job.client))
-            return checked_rule(rule, self.dtype, self.shape, self.rate(job.base))
+            return checked_rule(rule, self.form.dtype, self.form.shape, self.rate(job.base))
 
     def _message(self, job: Job) -> tuple[Message, Vector]:
         """Returns what the job's version sent, and the model buffers that went with it."""
@@ -294,7 +293,7 @@ class Execution:
         model's shape. Servers keep such arrays, logits for example, and a model that they have not
         reached yet would hide the divergence. In an array of the model's shape such numbers show in
         the next model."""
-        return not all(np.isfinite(sent).all() for sent in batch.sent.values() if sent.shape[1:] != self.shape)
+        return not all(np.isfinite(sent).all() for sent in batch.sent.values() if sent.shape[1:] != self.form.shape)
 
     def _check_model(self, where: str, x: object) -> None:
         self.form.check(f"{self.algorithm.name}.{where}", x)

@@ -10,9 +10,9 @@ import pytest
 
 from fedbench.suites.anchors import distance
 from fedbench.suites.findings.results import load as results_of
-from fedbench.suites.mapped.carried import covering, leaders
 from fedbench.suites.suite import Suite, load
 from fedbench.suites.tuning_parts import Anchors
+from tests.suites.mapped.leading import covering, leaders
 
 
 @pytest.fixture(name="own", scope="module")

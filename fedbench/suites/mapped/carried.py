@@ -8,7 +8,7 @@ design. The noise of seeds and the luck of tuning are in every point, and so in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,24 +90,6 @@ def transfer(one: Results, other: Results) -> list[Transfer]:
         )
         for found in carried(one, other)
     ]
-
-
-def leaders(results: Results, points: Iterable[str], first: str = "fedavg", most: int = 6) -> list[str]:
-    """Returns the algorithms that a suite at these points asks about, by the rule of the page "How
-    the map was made": at most so many, which together are in as many as possible of the map's sets
-    of the best, at each of these points and on each axis."""
-    rankings = [one for point in points for one in results.tuned[point].rankings.values() if not one.group.public_data]
-    return covering([set(one.best) for one in rankings], first, most)
-
-
-def covering(sets: Sequence[Collection[str]], first: str, most: int) -> list[str]:
-    """Returns `first`, and then again and again the row that is in most of the sets that have none
-    of the chosen yet. Of several, the one in more sets in all comes first, then the first by name.
-    No more than `most` are chosen, and no more than are needed."""
-    chosen, rows = [first], sorted({row for one in sets for row in one})
-    while len(chosen) < most and (bare := [one for one in sets if one and not set(chosen) & set(one)]):
-        chosen.append(min(rows, key=lambda row: (-sum(row in one for one in bare), -sum(row in one for one in sets), row)))
-    return chosen
 
 
 def _on(axis: str, suite: str, names: list[str], first: Entered, second: Entered) -> Carried:

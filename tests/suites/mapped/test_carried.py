@@ -21,13 +21,14 @@ from fedbench.suites.advice import made
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import fitting
-from fedbench.suites.mapped.carried import carried, leaders, transfer
+from fedbench.suites.mapped.carried import carried, transfer
 from fedbench.suites.mapped.columns import entered
 from fedbench.suites.mapped.fitting import Fitted
 from fedbench.suites.mapped.statements import Map
 from fedbench.suites.suite import Suite
 from tests.conftest import alter
 from tests.suites.mapped import made_up, small
+from tests.suites.mapped.leading import leaders
 
 POINTS = small.SOME
 

@@ -209,9 +209,7 @@ def is_tensor_array(value: object) -> TypeGuard[TensorArray]:
 
 def _unknown(name: str, known: dict[Any, Any]) -> TypeError:
     names = ", ".join(one.__name__ for one in known)
-    return TypeError(
-        f"numpy.{name}: is not there for arrays on a device, of whose kind are {names}; leave out --device, or use those"
-    )
+    return TypeError(f"numpy.{name}: is not there for arrays on a device, which have {names}; leave out --device, or use those")
 
 
 def _empty_like(

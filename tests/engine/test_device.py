@@ -167,7 +167,7 @@ def test_lanes_are_those_of_the_jobs_of_an_update() -> None:
     assert lane_bytes(cnn, 32) == 4 * (10 * 21_840 + 32 * (2 * kept + 2 * 250 * 64))
     assert [together(policy, 100) for policy in POLICIES] == [100, 10, 10, 7, 3, 1, 100, 5]
     made = StackedTrainer(Workload(digits.load("mlp"), [np.arange(9)], batch_size=3, seed=0, together=40), device="cpu")
-    assert made.lanes.count == 64
+    assert made.card.lanes.count == 64
     made.close()
 
 

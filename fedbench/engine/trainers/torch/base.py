@@ -109,7 +109,7 @@ class TorchTask:
 
     # ---- training ----
 
-    def _draws(self, job: Job) -> tuple[torch.Tensor, list[int], torch.Tensor | None]:
+    def draws(self, job: Job) -> tuple[torch.Tensor, list[int], torch.Tensor | None]:
         """Returns for all steps of a job the rows of the training set, the places where batches
         begin and end, and how every image is changed."""
         shard, how = torch.from_numpy(self.shards[job.client]), self.task.augmentation
@@ -123,13 +123,13 @@ class TorchTask:
 
     def _batches(self, job: Job) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yields the features and labels of every step."""
-        rows, offsets, changes = self._draws(job)
+        rows, offsets, changes = self.draws(job)
         labels = self.y[rows]
         for begin, end in itertools.pairwise(offsets):
             of_step = slice(begin, end)
-            yield self._features(rows[of_step], None if changes is None else changes[of_step]), labels[of_step]
+            yield self.features(rows[of_step], None if changes is None else changes[of_step]), labels[of_step]
 
-    def _features(self, rows: torch.Tensor, changes: torch.Tensor | None) -> torch.Tensor:
+    def features(self, rows: torch.Tensor, changes: torch.Tensor | None) -> torch.Tensor:
         how = self.task.augmentation
         return self.x.rows(rows) if how is None or changes is None else self.x.augmented(rows, how, changes)
 

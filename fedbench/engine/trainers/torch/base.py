@@ -60,8 +60,8 @@ class TorchTask:
         layered = task.model if isinstance(task.model, Model) else None
         channels_last = layered is not None and self.channels_last_where_faster and is_faster_channels_last(layered)
         self._featured = functools.partial(Features, channels_last=channels_last, dtype=self.real, device=self.at)
-        self.x, self.y = self._featured(train.x), self._labels(train)
-        self.test_x, self.test_y = self._featured(test.x), self._labels(test)
+        self.x, self.y = self._kept(train)
+        self.test_x, self.test_y = self._kept(test)
         self.loss = loss_of(workload)
         unseen = workload.unseen_rows
         self.sample = torch.from_numpy(train_loss_sample(seed, len(train), unseen)).to(self.at)
@@ -73,6 +73,10 @@ class TorchTask:
 
     def _replica(self) -> Replica:
         return Replica(self.task, self.real, self.at, self.loss)
+
+    def _kept(self, examples: Examples) -> tuple[Features, torch.Tensor]:
+        """Returns features and labels on the device."""
+        return self._featured(examples.x), self._labels(examples)
 
     def _labels(self, examples: Examples) -> torch.Tensor:
         labels = tensor(examples.labels).to(self.at)

@@ -50,7 +50,9 @@ class Card:
         return deterministic()
 
     def train(self, asked: Sequence[Asked]) -> None:
-        """Trains the waves of some runs. An error ends the wave whose job raises it."""
+        """Trains the waves of some runs. An error ends the wave whose job raises it. The thread may
+        be any: torch holds its number of threads by thread."""
+        torch.set_num_threads(1)
         for block in blocks_of([Lane(one, at) for one in asked for at in range(len(one.wave))], self.lanes.count):
             self._train(block)
 

@@ -3,22 +3,40 @@ by step."""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from fedbench.engine.trainers.base import Assignment, Columns, Places, Workload
 from fedbench.engine.trainers.counted import lanes as lanes_for
+from fedbench.engine.trainers.meeting import Meeting
 from fedbench.engine.trainers.torch.base import TorchTask
 from fedbench.engine.trainers.torch.blocks import Asked
 from fedbench.engine.trainers.torch.card import Card
+from fedbench.engine.trainers.torch.data import Features
 from fedbench.engine.trainers.torch.device import deterministic
 from fedbench.engine.trainers.torch.lanes import Lanes
+from fedbench.tasks.data import Examples
 from fedbench.tasks.layers import BatchNorm2d, in_order
 from fedbench.types import Array, Work
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class Kept:
+    """Examples, and where they are on a device."""
+
+    examples: Examples
+    x: Features
+    y: torch.Tensor
 
 
 class StackedTrainer(TorchTask):
@@ -35,6 +53,9 @@ class StackedTrainer(TorchTask):
 
     Another number of lanes, device or library version may round otherwise.
 
+    Trainers of a `meeting` share a card where they can, and the examples on it; the waves of their
+    runs are trained together.
+
     All that a step reads and writes stays at its place, so on a GPU the steps of a form of rule
     that comes again are one CUDA graph.
 
@@ -43,12 +64,33 @@ class StackedTrainer(TorchTask):
     tests/engine` is the check of a GPU.
     """
 
-    def __init__(self, workload: Workload, *, dtype: npt.DTypeLike = np.float32, device: str = "cuda", lanes: int = 0) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        *,
+        dtype: npt.DTypeLike = np.float32,
+        device: str = "cuda",
+        lanes: int = 0,
+        meeting: Meeting | None = None,
+    ) -> None:
+        self.meeting = meeting
+        self._holds: list[Kept] = []
         super().__init__(workload, dtype=dtype, device=device)
-        model = workload.task.layered
+        model, local = workload.task.layered, self.local
         self.examples = min(workload.batch_size, int(self.shards.sizes.max()))
         self.count = lanes or lanes_for(model, self.examples, workload.together)
-        self.card = self._card()
+        terms = (workload.loss, local.clip_norm, local.label_smoothing, local.momentum, local.nesterov, self.task.augmentation)
+        form = (model, self.count, self.examples, self.real, self.at, self.y.dtype, terms)
+        self.card = self._shared(form, self._card)
+
+    def _shared(self, key: Hashable, make: Callable[[], T]) -> T:
+        return make() if self.meeting is None else self.meeting.shared(key, make)
+
+    def _kept(self, examples: Examples) -> tuple[Features, torch.Tensor]:
+        make = functools.partial(super()._kept, examples)
+        kept = self._shared((id(examples), self.real, self.at), lambda: Kept(examples, *make()))
+        self._holds.append(kept)
+        return kept.x, kept.y
 
     def _card(self) -> Card:
         model = self.task.layered
@@ -62,7 +104,10 @@ class StackedTrainer(TorchTask):
 
     def train(self, wave: Sequence[Assignment]) -> list[Work]:
         asked = Asked(self, wave)
-        self.card.train([asked])
+        if self.meeting is None:
+            self.card.train([asked])
+        else:
+            self.meeting.train(self.card, asked)
         return asked.answer()
 
     def train_columns(self, wave: Columns, places: Places) -> None:

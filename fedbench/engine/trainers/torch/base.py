@@ -41,7 +41,7 @@ class TorchTask:
     """Computes on a Workload with one device of torch, in `dtype`: float32, or float64 in tests.
     Each of the `workers` threads has a module of its own."""
 
-    name = "torch"
+    name, lanes = "torch", 0
     channels_last_where_faster: ClassVar[bool] = False
 
     def __init__(self, workload: Workload, *, workers: int = 1, dtype: npt.DTypeLike = np.float32, device: str = "cpu") -> None:

@@ -78,9 +78,9 @@ class StackedTrainer(TorchTask):
         super().__init__(workload, dtype=dtype, device=device)
         model, local = workload.task.layered, self.local
         self.examples = min(workload.batch_size, int(self.shards.sizes.max()))
-        self.count = lanes or lanes_for(model, self.examples, workload.together)
+        self.lanes = lanes or lanes_for(model, self.examples, workload.together)
         terms = (workload.loss, local.clip_norm, local.label_smoothing, local.momentum, local.nesterov, self.task.augmentation)
-        form = (model, self.count, self.examples, self.real, self.at, self.y.dtype, terms)
+        form = (model, self.lanes, self.examples, self.real, self.at, self.y.dtype, terms)
         self.card = self._shared(form, self._card)
 
     def _shared(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -94,7 +94,7 @@ class StackedTrainer(TorchTask):
 
     def _card(self) -> Card:
         model = self.task.layered
-        lanes = Lanes(model, self.count, self.examples, self.real, self.at, self.loss, self.y.dtype)
+        lanes = Lanes(model, self.lanes, self.examples, self.real, self.at, self.loss, self.y.dtype)
         layers = in_order(model.layers, model.input_shape)
         has_single_values = any(isinstance(layer, BatchNorm2d) and math.prod(shape[1:]) == 1 for layer, shape in layers)
         return Card(lanes, self.local, has_single_values=has_single_values)

@@ -6,6 +6,8 @@ A GPU is acted by torch's CPU device.
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from fedbench import registry
 from fedbench.cli.main import app
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.trainers.meeting import here
 from fedbench.engine.trainers.torch import card as torch_card
 from fedbench.engine.trainers.torch import device as torch_device
 from fedbench.engine.trainers.torch import stacked as torch_stacked
@@ -149,6 +152,31 @@ def test_a_task_that_has_ended_makes_room() -> None:
     assert [event.task for event in events if isinstance(event, Begun)] == [0, 1, 2, 3]
     assert [event.task for event in events if isinstance(event, Failed)] == [1]
     assert len(events) == 8
+
+
+def test_ctrl_c_ends_tasks_where_they_train_next() -> None:
+    """A signal reaches the main thread, which waits for what the others say."""
+    ended: list[int] = []
+
+    class Card:
+        def train(self, asked: Any, /) -> None:
+            pass
+
+    def work(task: int, tell: Any) -> None:
+        meeting, card = here(), Card()
+        assert meeting is not None
+        if task == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        try:
+            while True:
+                meeting.train(card, task)
+        finally:
+            ended.append(task)
+
+    with pytest.raises(KeyboardInterrupt):
+        SideBySide(2).run(work, [0, 1, 2], lambda event: None)
+    assert set(ended) <= {0, 1}
+    assert 0 in ended
 
 
 SUITE = """\

@@ -13,6 +13,8 @@ from fedbench.errors import UsageError
 from fedbench.launch.executors import Executor
 from fedbench.launch.on_ray import OnRay
 from fedbench.launch.on_slurm import OnSlurm, Request
+from fedbench.launch.side_by_side import RUNS, SideBySide
+from fedbench.written import counted
 
 OnOption = Annotated[
     str, typer.Option("--on", help="Place: here; slurm (needs the extra [slurm]); ray or ray:HOST:PORT (extra [ray]).")
@@ -73,4 +75,22 @@ def executor(on: str, folder: Path, given: Given | None = None, *, processes: in
         asked = {key: value for key, value in asdict(given).items() if value is not None}
         chosen = OnSlurm(folder / ".jobs", Request(**asked, cpus=cpus), tell=show)
     chosen.check()
+    return chosen
+
+
+def on_device(device: str, on: str, given: Given, *, processes: int = 1) -> SideBySide:
+    """Returns the executor of runs on a device other than the CPU, and says how many go side by
+    side.
+
+    Raises:
+        UsageError: for an option that goes to other places.
+    """
+    if on != "here" or processes > 1:
+        asked = f"--on {on:.80}" if on != "here" else f"-j {processes}"
+        raise UsageError(f"{asked} is for other processes, and with --device {device} one has all runs; --at-once says how many")
+    for option in given.names():
+        if option != "--at-once":
+            raise UsageError(f"{option} is for Slurm, and runs go to --device {device}")
+    chosen = SideBySide(given.at_once or RUNS)
+    show(f"up to {counted(chosen.runs, 'run')} side by side on {device}, with up to {chosen.lanes} jobs in a step")
     return chosen

@@ -15,24 +15,25 @@ from fedbench.results.store import Store
 from fedbench.suites import campaign
 
 
-def compute(
-    wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool, watch: Sequence[Watcher] = ()
-) -> None:
-    """Computes the wanted runs that the store lacks. FedbenchError if some of them failed."""
-    refuse_failed(computed(wanted, store, processes, on, quiet=quiet, watch=watch).failed)
-
-
 def computed(
-    wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool, watch: Sequence[Watcher] = ()
+    wanted: Sequence[RunSpec],
+    store: Store,
+    processes: int,
+    on: Executor | None,
+    *,
+    quiet: bool,
+    watch: Sequence[Watcher] = (),
+    options: RunOptions | None = None,
 ) -> campaign.Tally:
-    """Computes the wanted runs that the store lacks, and returns what became of them."""
+    """Computes the wanted runs that the store lacks, and returns what became of them. Without
+    options those that have begun go on from their checkpoints."""
     show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
     with interruptible("finished runs are stored, the same command goes on"):
         tally = campaign.compute(
             wanted,
             store,
             processes=processes,
-            options=RunOptions(resume=True),
+            options=options or RunOptions(resume=True),
             progress=None if quiet else True,
             watch=watch,
             executor=on,

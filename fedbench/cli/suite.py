@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +12,12 @@ import typer
 from fedbench import origins, registry
 from fedbench.analysis import profiles
 from fedbench.cli import clusters, completion, suite_race
-from fedbench.cli.computing import compute, computed
-from fedbench.cli.options import JsonOption, ProcessesOption, WatchOption
+from fedbench.cli.computing import computed, refuse_failed
+from fedbench.cli.options import DeviceOption, JsonOption, ProcessesOption, WatchOption
 from fedbench.cli.output import print_json, print_table, say, show
+from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.trainers.choose import CPU
 from fedbench.errors import UsageError, nearest
 from fedbench.launch import watchers
 from fedbench.launch.watch import guarded
@@ -39,6 +41,14 @@ StoreOption = Annotated[
     Path | None, typer.Option("--store", "-r", help="Folder of the records. Default: runs/SUITE.", envvar="FEDBENCH_STORE")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no line for each run.")]
+AtOnceOption = Annotated[
+    int | None,
+    typer.Option(
+        "--at-once",
+        help="Most runs at a time: on a cluster (64 on Slurm, all processors on Ray), or side by side with --device (8).",
+        min=1,
+    ),
+]
 TunedOption = Annotated[Path | None, typer.Option("--tuned", help="File of tuned options, which adds the tuned rows.")]
 
 
@@ -176,7 +186,8 @@ def run(
     account: clusters.AccountOption = None,
     minutes: clusters.MinutesOption = None,
     memory: clusters.MemoryOption = None,
-    at_once: clusters.AtOnceOption = None,
+    at_once: AtOnceOption = None,
+    device: DeviceOption = CPU,
     watch: WatchOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -185,22 +196,33 @@ def run(
     These are the rows with default options and, with --tuned FILE, also the rows with the options
     in the file. Finished runs are taken from the store, and interrupted ones continue. A race goes
     on look by look; race.json in the store says which rows were dropped, when and why.
+
+    With --device, this process has several runs at a time, and their jobs train side by side. The
+    last bits depend on --at-once, which a run keeps until it has ended.
     """
     found, where = opened(suite, store)
     given = clusters.Given(partition, account, minutes, memory, at_once)
-    executor = clusters.executor(on, where.root, given, processes=processes)
+    how = RunOptions(resume=True, device=device)
+    executor = None
+    if device == CPU:
+        executor = clusters.executor(on, where.root, given, processes=processes)
+    else:
+        executor = clusters.on_device(device, on, given, processes=processes)
+        how = replace(how, lanes=executor.lanes)
     frozen = options_of(found, options)
     suite_race.check_asked(found, algorithms)
     with guarded(watchers.made(watch or ())) as group:
+
+        def make(wanted: Sequence[RunSpec]) -> campaign.Tally:
+            return computed(wanted, where, processes, executor, quiet=quiet, watch=[group], options=how)
+
         if found.race is not None:
             those = looks.entries(found, frozen, runnable(found, *chosen(found, points, None)))
-            suite_race.run(
-                found, frozen, where, those, lambda some: computed(some, where, processes, executor, quiet=quiet, watch=[group])
-            )
+            suite_race.run(found, frozen, where, those, make)
             return
         cells = runnable(found, *chosen(found, points, algorithms))
         wanted = [spec for point, selector in cells for spec in compared(found, frozen, [point], [selector])]
-        compute(wanted, where, processes, executor, quiet=quiet, watch=[group])
+        refuse_failed(make(wanted).failed)
 
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:

@@ -271,7 +271,8 @@ def _check_rows(rows: list[dict[str, float]], names: Sequence[str]) -> None:
 
 
 def _computed(execution: Execution) -> str:
-    return f"trainer {execution.backend.name} on {execution.backend.device}"
+    backend = execution.backend
+    return f"trainer {backend.name} on {backend.device}{f' with {backend.lanes} lanes' if backend.lanes else ''}"
 
 
 class Checkpointer:
@@ -281,8 +282,7 @@ class Checkpointer:
         self.path, self.run_id, self.evaluator, self.every_seconds = path, run_id, evaluator, every_seconds
         self._last = time.monotonic()
 
-    def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
-        pass
+    def before_update(self, execution: Execution, version: int, time_ns: int) -> None: ...
 
     def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
         if time.monotonic() - self._last >= self.every_seconds:

@@ -67,12 +67,12 @@ def device_place(device: str, kernels: Kernels) -> Place:
     return lambda array: cast(Array, TensorArray(torch.tensor(array, device=device), kernels))
 
 
-def computed_on(backend: Backend, choice: Choice, algorithm: Algorithm) -> dict[str, str]:
+def computed_on(backend: Backend, choice: Choice, algorithm: Algorithm) -> dict[str, object]:
     """Returns for the record the kinds of device of the trainer and, if it is not the CPU, of the
-    server's step; and the name of a GPU."""
+    server's step; and the name of a GPU, and its lanes."""
     if backend.device == CPU:
         return {"device": CPU}
     from fedbench.engine.trainers.torch.device import name_of
 
     server = "" if server_place(choice, algorithm) is on_host else backend.device
-    return {"device": backend.device, "server_device": server, "gpu": name_of(choice.device)}
+    return {"device": backend.device, "server_device": server, "gpu": name_of(choice.device), "lanes": backend.lanes}

@@ -27,6 +27,7 @@ from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import ScoringBackend, Workload
 from fedbench.engine.trainers.choose import CPU, Choice, check_wish, choose, make_trainer, require_device, together
+from fedbench.errors import UsageError
 from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
 from fedbench.results import kept_model
@@ -46,17 +47,19 @@ class RunOptions:
     """How a run is computed.
 
     Bits depend on `trainer` (auto, native, torch), on `device` (cpu, cuda, cuda:N) and, for native,
-    on `isa` ("" is the best of this machine) alone. `checkpoint_seconds` are seconds of host time.
-    `keep_model` writes the last judged model beside the record, as model.safetensors, and
-    `keep_clients` what it achieves on every client and class, as clients.parquet and
-    classes.parquet; `keep_clients_at` adds the models at these virtual seconds. Raises UsageError
-    for an unknown name or a missing device.
+    on `isa` ("" is the best of this machine), for a device on `lanes` alone: a device trains about
+    so many jobs side by side, as far as its memory goes; 0 is those of an update.
+    `checkpoint_seconds` are seconds of host time. `keep_model` writes the last judged model beside
+    the record, as model.safetensors, and `keep_clients` what it achieves on every client and class,
+    as clients.parquet and classes.parquet; `keep_clients_at` adds the models at these virtual
+    seconds. Raises UsageError for an unknown name or a missing device.
     """
 
     workers: int = 1
     trainer: str = "auto"
     device: str = CPU
     isa: str = ""
+    lanes: int = 0
     wave_bytes: int = WAVE_BYTES
     wave_size: int | None = None
     checkpoint_seconds: float = 10.0
@@ -68,6 +71,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         check_times(self.keep_clients_at)
         check_wish(self.trainer, self.device)
+        if self.lanes < 0 or (self.lanes and self.device == CPU):
+            raise UsageError(f"lanes: must be >= 0, and are those of a device, got {self.lanes} on device {self.device}")
         require_device(self.device)
 
     @property
@@ -141,7 +146,7 @@ class Run:
         """The chosen trainer. `record` closes it."""
         setup, spec = self.setup, self.spec
         local, loss, unseen = spec.scenario.local, spec.scenario.task.own_loss, setup.unseen
-        jobs, public = together(setup.dispatch, setup.scenario.clients), setup.data.public
+        jobs, public = self.options.lanes or together(setup.dispatch, setup.scenario.clients), setup.data.public
         workload = Workload(setup.task, setup.shards, local.batch_size, spec.seed, public, local, unseen, loss, jobs)
         return make_trainer(self.choice, workload, workers=self.options.workers, isa=self.options.isa)
 

@@ -100,7 +100,8 @@ def verify(
 
     Args:
         record: the record.
-        options: how the run is computed; trainer, device and instruction set are the record's.
+        options: how the run is computed; trainer, device, lanes and instruction set are the
+            record's.
         progress: is told of every update.
         algorithm: file.py:Class, where the record's own is neither built in nor an entry point.
         model: file.py:Class or package.module:Class, where the record's own is not of the library.
@@ -253,8 +254,8 @@ def again_as_recorded(recorded: Spec, algorithm: str | None = None, *, only_conf
 
 
 def as_recorded(record: Record, options: RunOptions) -> RunOptions:
-    """Returns the options with the record's trainer and device and, if this machine has it, its
-    instruction set. Raises UsageError if this machine lacks the device."""
+    """Returns the options with the record's trainer, device and lanes and, if this machine has it,
+    its instruction set. Raises UsageError if this machine lacks the device."""
     made = record.provenance
     isa = made.instruction_set if made.instruction_set in build_info()["instruction_sets"] else ""
-    return dataclasses.replace(options, trainer=made.trainer, device=made.device or CPU, isa=isa)
+    return dataclasses.replace(options, trainer=made.trainer, device=made.device or CPU, isa=isa, lanes=made.lanes)

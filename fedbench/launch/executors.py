@@ -92,16 +92,15 @@ class Here:
     def run(self, work: Work[T, R], tasks: Sequence[T], hear: Hear[R]) -> None:
         for number, task in enumerate(tasks):
             hear(Begun(number))
-            try:
-                result = work(task, _telling(hear, number))
-            except Exception as error:
-                hear(Failed(number, error))
-            else:
-                hear(Done(number, result))
+            hear(ended(work, task, number, hear))
 
 
-def _telling(hear: Hear[R], number: int) -> Tell:
-    return lambda report: hear(Told(number, report))
+def ended(work: Work[T, R], task: T, number: int, hear: Hear[R]) -> Done[R] | Failed:
+    """Does a task, passes on what it tells, and returns how it ended."""
+    try:
+        return Done(number, work(task, lambda report: hear(Told(number, report))))
+    except Exception as error:
+        return Failed(number, error)
 
 
 class Pool:

@@ -21,6 +21,7 @@ from fedbench.launch.executors import Begun, Event, Executor, Failed, Here, Pool
 from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import watching
 from fedbench.launch.records import Records
+from fedbench.launch.side_by_side import SideBySide
 from fedbench.launch.watch import Evaluation, Report, RunPlan, WatchedRun, Watcher, evaluations, guarded, reports, unchangeable
 from fedbench.protocols import Algorithm
 from fedbench.results import kept_model, kept_parts
@@ -197,7 +198,7 @@ def run_specs(
         name = "keep_model" if options.keep_model else "keep_clients"
         raise UsageError(f"{name}: what is kept lies beside its record, so it needs a store, got none")
     executor = executor or on_this_machine(processes, len(wanted))
-    if not isinstance(executor, Here):
+    if not isinstance(executor, Here | SideBySide):
         _check_processes_find(wanted)
     brings = None if executor.shares_files or store is None else Store(store)
     with watching(progress) as shown:

@@ -115,8 +115,8 @@ class Spec(Section):
 
 class Provenance(Section):
     """The code, its build and the kind of machine, without names of hosts and users. Seconds are
-    those of the machine. `server_device` is the device of the server's step if it is not the
-    CPU."""
+    those of the machine. `server_device` is the device of the server's step if it is not the CPU,
+    and `lanes` how many jobs a device trained side by side."""
 
     version: Word
     commit: Word | None
@@ -133,6 +133,7 @@ class Provenance(Section):
     device: Word = ""
     server_device: Word = ""
     gpu: Text = ""
+    lanes: Count = 0
     data_warnings: Texts = ()
     workers: Count | None = None
     wall_seconds: Amount | None = None

@@ -18,6 +18,7 @@ import torch
 
 from fedbench import registry
 from fedbench.algorithms.fedavg import FedAvg
+from fedbench.engine import run as runs
 from fedbench.engine.plan import plan
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
@@ -62,6 +63,12 @@ def spec(selector: str = "fedbuff[buffer_size=2]") -> RunSpec:
 
 def run(store: Store | None = None, progress: Any = None, **options: Any) -> Record:
     return Run(spec(), store, RunOptions(**options), progress).record()
+
+
+def test_lanes_are_those_of_a_device() -> None:
+    for options in ({"lanes": 16}, {"lanes": -1, "device": "cuda"}):
+        with pytest.raises(UsageError, match=r"lanes: must be >= 0, and are those of a device, got -?1\d* on device"):
+            RunOptions(**options)
 
 
 # ---- the choice
@@ -167,7 +174,7 @@ def test_lanes_are_those_of_the_jobs_of_an_update() -> None:
     assert lane_bytes(cnn, 32) == 4 * (10 * 21_840 + 32 * (2 * kept + 2 * 250 * 64))
     assert [together(policy, 100) for policy in POLICIES] == [100, 10, 10, 7, 3, 1, 100, 5]
     made = StackedTrainer(Workload(digits.load("mlp"), [np.arange(9)], batch_size=3, seed=0, together=40), device="cpu")
-    assert made.lanes.count == 64
+    assert made.card.lanes.count == 64
     made.close()
 
 
@@ -208,7 +215,7 @@ def test_a_record_names_the_device(acted: None) -> None:
     assert (made["trainer"], made["trainer_reason"], made["device"]) == ("torch", "asked for device cuda:1", "cuda")
     assert made["gpu"] == "the actor of cuda:1"
     assert on_cpu.provenance.device == "cpu"
-    assert "gpu" not in on_cpu.provenance
+    assert on_cpu.provenance.as_dict().keys().isdisjoint({"gpu", "lanes"})
     assert np.allclose(on_device.curves["test_loss"], on_cpu.curves["test_loss"], rtol=1e-3)
     assert run(device="cuda", wave_size=1, workers=2).digests == on_device.digests
 
@@ -218,6 +225,12 @@ def test_verify_replays_on_the_recorded_device(acted: None, monkeypatch: pytest.
     devices are the CPU's."""
     record = run(device="cuda")
     assert verify(record).verdict == "identical"
+    seen, make = [], make_trainer
+    monkeypatch.setattr(runs, "make_trainer", lambda *given, **options: seen.append(made := make(*given, **options)) or made)
+    wide = run(**WIDE)
+    assert (record.provenance.lanes, wide.provenance.lanes) == (16, 64)
+    assert verify(wide).verdict == "identical"
+    assert [one.lanes for one in seen] == [64, 64]
     monkeypatch.undo()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(UsageError, match="device cuda: not on this machine"):
@@ -225,6 +238,9 @@ def test_verify_replays_on_the_recorded_device(acted: None, monkeypatch: pytest.
     old = run(trainer="torch")
     alter(old, "provenance.device", GONE)
     assert verify(old).verdict == "identical"
+
+
+WIDE = {"device": "cuda", "lanes": 50}
 
 
 def test_a_run_goes_on_as_it_began(acted: None, tmp_path: Path) -> None:
@@ -237,9 +253,10 @@ def test_a_run_goes_on_as_it_began(acted: None, tmp_path: Path) -> None:
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         run(store, interrupt, device="cuda")
-    for options, other in (({"trainer": "torch"}, "torch on cpu"), ({}, "native on cpu")):
+    for options, other in (({"trainer": "torch"}, "torch on cpu"), ({}, "native on cpu"), (WIDE, "torch on cuda with 64 lanes")):
         with pytest.raises(
-            RecordError, match=f"computed by trainer torch on cuda, this run by trainer {other}, .* go on as it began"
+            RecordError,
+            match=f"computed by trainer torch on cuda with 16 lanes, this run by trainer {other}, .* go on as it began",
         ):
             run(store, resume=True, **options)
     assert run(store, resume=True, device="cuda:1").digests == run(device="cuda").digests

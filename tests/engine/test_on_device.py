@@ -294,9 +294,9 @@ def test_columns_are_the_works_of_their_jobs(sends: str, place: Place) -> None:
 def test_the_record_says_where_the_servers_step_was(monkeypatch: pytest.MonkeyPatch) -> None:
     algorithm, choice = registry.algorithm("fedbuff"), Choice("torch", "asked for device cuda", "cuda")
     monkeypatch.setattr("fedbench.engine.trainers.torch.device.name_of", lambda device: "a GPU")
-    trainer: Any = SimpleNamespace(device="cuda")
+    trainer: Any = SimpleNamespace(device="cuda", lanes=32)
     for place, server in ((on_host, ""), (lambda array: array, "cuda")):
         monkeypatch.setattr("fedbench.engine.place.server_place", lambda choice, algorithm, place=place: place)
-        assert computed_on(trainer, choice, algorithm) == {"device": "cuda", "server_device": server, "gpu": "a GPU"}
+        assert computed_on(trainer, choice, algorithm) == {"device": "cuda", "server_device": server, "gpu": "a GPU", "lanes": 32}
     trainer.device = "cpu"
     assert computed_on(trainer, choice, algorithm) == {"device": "cpu"}

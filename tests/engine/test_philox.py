@@ -30,27 +30,35 @@ def on(name: str) -> torch.device:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@given(seed=st.integers(0, 2**64 - 1), clients=st.lists(WORDS, min_size=1, max_size=4), k=WORDS, first=st.integers(0, 40))
-def test_words_are_those_of_the_stream(device: str, seed: int, clients: list[int], k: int, first: int) -> None:
-    """From any block on, for streams side by side."""
+@given(
+    seeds=st.lists(st.integers(0, 2**64 - 1), min_size=4, max_size=4),
+    clients=st.lists(WORDS, min_size=1, max_size=4),
+    k=WORDS,
+    first=st.integers(0, 40),
+)
+def test_words_are_those_of_the_stream(device: str, seeds: list[int], clients: list[int], k: int, first: int) -> None:
+    """From any block on, for streams of any seeds side by side."""
     begin = first + np.arange(len(clients))
-    got = Streams(seed, Purpose.dropout, on(device)).words(clients, [k] * len(clients), begin, 9)
-    for words, client, skipped in zip(got.cpu().numpy().view(np.uint32), clients, begin, strict=True):
+    seeds = seeds[: len(clients)]
+    got = Streams(Purpose.dropout, on(device)).words(seeds, clients, [k] * len(clients), begin, 9)
+    for words, seed, client, skipped in zip(got.cpu().numpy().view(np.uint32), seeds, clients, begin, strict=True):
         want = RandomStream(seed, Purpose.dropout, client, k).words(4 * (int(skipped) + 9))
         assert words.tolist() == want[4 * skipped :].tolist()
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_long_stream(device: str) -> None:
-    got = Streams(2**63 + 5, Purpose.parameters, on(device)).words([7], [2**31], np.array([400_000]), 100_000)
+    got = Streams(Purpose.parameters, on(device)).words([2**63 + 5], [7], [2**31], np.array([400_000]), 100_000)
     want = RandomStream(2**63 + 5, Purpose.parameters, 7, 2**31).words(2_000_000)[-400_000:]
     assert np.array_equal(got.cpu().numpy().view(np.uint32)[0], want)
 
 
 def test_the_counter_of_blocks_wraps_around() -> None:
     """As a 32-bit word does."""
-    streams = Streams(3, Purpose.dropout, torch.device("cpu"))
-    assert torch.equal(streams.words([1], [2], np.array([2**32 - 1]), 3)[0, 4:], streams.words([1], [2], np.array([0]), 2)[0])
+    streams = Streams(Purpose.dropout, torch.device("cpu"))
+    assert torch.equal(
+        streams.words([3], [1], [2], np.array([2**32 - 1]), 3)[0, 4:], streams.words([3], [1], [2], np.array([0]), 2)[0]
+    )
 
 
 LAYERS = st.lists(
@@ -85,11 +93,12 @@ def test_masks_are_those_of_the_stream(
     of_lanes = np.zeros((5, len(sizes) + 1), np.int64)  # one lane is idle
     of_lanes[:, :-1] = np.transpose(sizes)
     begin = np.cumsum(of_lanes, 0) - of_lanes
-    drawer = MaskDrawer(11, dropouts, 4, torch.float32, on(device))
+    seeds = [11 + job.client // 2 for job in jobs]
+    drawer = MaskDrawer(dropouts, 4, torch.float32, on(device))
     got = torch.full((5, forwards, len(sizes) + 1, drawer.size), torch.nan, device=device)
     for part in (slice(cut), slice(cut, None)):
-        drawer.draw(jobs, begin[part], of_lanes[part], got[part])
-    streams = [RandomStream(11, Purpose.dropout, job.client, job.k) for job in jobs]
+        drawer.draw(seeds, jobs, begin[part], of_lanes[part], got[part])
+    streams = [RandomStream(seed, Purpose.dropout, job.client, job.k) for seed, job in zip(seeds, jobs, strict=True)]
     assert drawer.size == sum(math.prod(mask_shape(layer, (4, *shape))) for layer, shape in dropouts)
     for step in range(5):
         for turn in range(forwards):

@@ -330,7 +330,7 @@ def test_a_product_before_the_setting_is_one_line(stacked: Any) -> None:
     def refuse(*_: object) -> None:
         raise RuntimeError(told)
 
-    trainer.lanes.backward = refuse
+    trainer.card.lanes.backward = refuse
     with pytest.raises(UsageError, match=line):
         trainer.train(wave)
     assert settings() == before
@@ -405,7 +405,7 @@ def test_a_failing_job_names_itself(stacked: Any) -> None:
         trainer.train([wave[0], short, wave[2]])
     with pytest.raises(ClientError, match=r"client 9, job k=1 .*, local training: IndexError"):
         trainer.train([wave[0], replace(wave[1], job=Job(9, 1, 0, 2))])
-    trainer.lanes.backward = None
+    trainer.card.lanes.backward = None
     with pytest.raises(ClientError, match=r"client 0, job k=0 .*, local training side by side with 2 other jobs: TypeError"):
         trainer.train(wave)
     with pytest.raises(UsageError, match=r"momentum: adamw has its own, expected 0, got 0\.9"):

@@ -15,9 +15,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedbench.engine.trainers.base import Assignment, Workload
-from fedbench.engine.trainers.torch import stacked as torch_stacked
+from fedbench.engine.trainers.torch import card as torch_card
+from fedbench.engine.trainers.torch.card import KEPT_STEPS
 from fedbench.engine.trainers.torch.graph import CudaGraphs, Graphs
-from fedbench.engine.trainers.torch.stacked import KEPT_STEPS, StackedTrainer
+from fedbench.engine.trainers.torch.stacked import StackedTrainer
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.types import Work
 
@@ -88,7 +89,7 @@ def trainer() -> Iterator[Callable[..., StackedTrainer]]:
         task = TASKS[model]
         work = Workload(task, SHARDS, batch_size=7, seed=3, local=local, public=task.dataset.train.x[PUBLIC])
         made.append(StackedTrainer(work, device=device, lanes=5))
-        made[-1].graphs = graphs
+        made[-1].card.graphs = graphs
         return made[-1]
 
     yield make
@@ -133,7 +134,7 @@ def test_a_graph_of_a_gpu_changes_no_bit(trainer: Any, model: str, rule: str) ->
     for wave in waves_of(model, rule):
         assert bits(graphed.train(wave)) == bits(plain.train(wave))
     assert not graphs.refusal
-    assert all(step.repeated.replay != step.repeated.work for step in graphed._steps.values())
+    assert all(step.repeated.replay != step.repeated.work for step in graphed.card.steps.values())
 
 
 @pytest.mark.parametrize("rule", ["momentum", "all"])
@@ -162,7 +163,7 @@ def test_what_cannot_be_captured_is_said_once(trainer: Any) -> None:
     acted, wave = Acted(), wave_of(TASKS["mlp"], np.float32, {"wants": WANTS}, [3, 2])
     plain, graphed = trainer("mlp", None), trainer("mlp", acted)
     for one in (plain, graphed):
-        one.lanes.loss = one.loss = Waits()
+        one.card.lanes.loss = one.loss = Waits()
     want = bits(plain.train(wave))
     assert bits(graphed.train(wave)) == want
     with pytest.warns(
@@ -179,7 +180,7 @@ def test_the_memory_of_few_rules_is_kept(trainer: Any) -> None:
     graphed = trainer("mlp", acted)
     for decay in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.6, 0.4, 0.1, 0.1):
         graphed.train(wave_of(TASKS["mlp"], np.float32, {"weight_decay": decay}, [2]))
-        assert len(graphed._steps) <= KEPT_STEPS
+        assert len(graphed.card.steps) <= KEPT_STEPS
     assert (acted.aparts, acted.captures) == (18, 2)
 
 
@@ -188,7 +189,7 @@ def test_steps_may_be_drawn_in_parts(trainer: Any, model: str, monkeypatch: pyte
     wave = wave_of(TASKS[model], np.float32, RULES["anchor"] | {"wants": WANTS}, STEPS)
     want = bits(trainer(model, None).train(wave))
     one = trainer(model, None)
-    step = one.lanes.inputs(2).row.numel() * 4
+    step = one.card.lanes.inputs(2).row.numel() * 4
     for drawn in (1, 100 * step):
-        monkeypatch.setattr(torch_stacked, "DRAWN_BYTES", drawn)
+        monkeypatch.setattr(torch_card, "DRAWN_BYTES", drawn)
         assert bits(one.train(wave)) == want

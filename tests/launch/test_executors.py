@@ -16,6 +16,7 @@ import pytest
 
 from fedbench.errors import ClientError, UsageError
 from fedbench.launch.executors import Begun, Done, Event, Executor, Failed, Here, Pool, Told, WorkerDied
+from fedbench.launch.side_by_side import SideBySide
 
 
 def work(task: Any, tell: Callable[..., None]) -> Any:
@@ -43,7 +44,7 @@ def ends(events: Sequence[Event]) -> dict[int, Done | Failed]:
     return {event.task: event for event in events if isinstance(event, Done | Failed)}
 
 
-@pytest.mark.parametrize("executor", [Here(), Pool(1)], ids=["here", "pool"])
+@pytest.mark.parametrize("executor", [Here(), Pool(1), SideBySide(1)], ids=["here", "pool", "threads"])
 def test_every_task_is_begun_told_of_and_done_in_order(executor: Executor) -> None:
     assert heard(executor, [3, 4]) == [
         *(Begun(0), Told(0, (1, 3)), Told(0, (2, 3)), Done(0, 6)),
@@ -51,7 +52,7 @@ def test_every_task_is_begun_told_of_and_done_in_order(executor: Executor) -> No
     ]
 
 
-@pytest.mark.parametrize("executor", [Here(), Pool(2)], ids=["here", "pool"])
+@pytest.mark.parametrize("executor", [Here(), Pool(2), SideBySide(2)], ids=["here", "pool", "threads"])
 def test_a_failure_does_not_keep_the_others_from_it(executor: Executor) -> None:
     done = ends(heard(executor, ["fails", 1, 2]))
     assert isinstance(done[0].error, ClientError)
@@ -78,6 +79,8 @@ def test_what_cannot_travel_is_said() -> None:
 def test_no_processes() -> None:
     with pytest.raises(UsageError, match="jobs must be at least 1, got 0"):
         Pool(0).run(work, [1], lambda event: None)
+    with pytest.raises(UsageError, match="runs side by side must be at least 1, got 0"):
+        SideBySide(0)
 
 
 PROGRAM = """

@@ -126,6 +126,8 @@ class Backend(Protocol):
     name: str
     device: str
     """The kind of device that it computes on: cpu or cuda."""
+    lanes: int
+    """How many jobs it trains side by side as one; 0 if it trains each by itself."""
     dtype: np.dtype
     dim: int
     seed: int

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fedbench import extras
+from fedbench.engine.trainers import meeting
 from fedbench.engine.trainers.base import ScoringBackend, Workload
 from fedbench.engine.trainers.counted import comparison
 from fedbench.errors import UsageError, closest
@@ -159,8 +160,9 @@ def cost_on(choice: Choice, task: Outline, algorithm: Algorithm, scenario: Scena
 
 
 def make_trainer(choice: Choice, workload: Workload, *, workers: int, isa: str = "") -> ScoringBackend:
-    """Returns the chosen trainer. Torch ignores `isa`, and a device ignores `workers`. UsageError
-    if this machine does not have it."""
+    """Returns the chosen trainer. Torch ignores `isa`, and a device ignores `workers`. On a device
+    it meets the others of this thread's meeting, if there is one. UsageError if this machine does
+    not have it."""
     if choice.name == "torch":
         extras.require("torch", f"trainer torch ({choice.reason})", "torch")
     if choice.name == "native":
@@ -170,7 +172,7 @@ def make_trainer(choice: Choice, workload: Workload, *, workers: int, isa: str =
     if choice.device != CPU:
         from fedbench.engine.trainers.torch.stacked import StackedTrainer
 
-        return StackedTrainer(workload, device=choice.device)
+        return StackedTrainer(workload, device=choice.device, meeting=meeting.here())
     # Imported here, since a plan, the command line and native runs need no torch.
     from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 

@@ -44,7 +44,7 @@ class NativeTrainer:
     """Trains a Task in the dtype of its examples, on `workers` threads; `isa` is that of
     kernels.train."""
 
-    name, device = "native", "cpu"
+    name, device, lanes = "native", "cpu", 0
 
     def __init__(self, workload: Workload, *, workers: int = 1, isa: str = "") -> None:
         task, seed = workload.task, workload.seed

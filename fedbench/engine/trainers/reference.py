@@ -21,7 +21,7 @@ ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 class ReferenceTrainer:
     """Trains an Objective. If `batch_size` is None, every step uses all examples of the client."""
 
-    name, device = "reference", "cpu"
+    name, device, lanes = "reference", "cpu", 0
 
     def __init__(self, objective: Objective, *, dtype: npt.DTypeLike, seed: int = 0, batch_size: int | None = None) -> None:
         self.objective = objective

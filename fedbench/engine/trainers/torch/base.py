@@ -41,7 +41,7 @@ class TorchTask:
     """Computes on a Workload with one device of torch, in `dtype`: float32, or float64 in tests.
     Each of the `workers` threads has a module of its own."""
 
-    name = "torch"
+    name, lanes = "torch", 0
     channels_last_where_faster: ClassVar[bool] = False
 
     def __init__(self, workload: Workload, *, workers: int = 1, dtype: npt.DTypeLike = np.float32, device: str = "cpu") -> None:
@@ -60,8 +60,8 @@ class TorchTask:
         layered = task.model if isinstance(task.model, Model) else None
         channels_last = layered is not None and self.channels_last_where_faster and is_faster_channels_last(layered)
         self._featured = functools.partial(Features, channels_last=channels_last, dtype=self.real, device=self.at)
-        self.x, self.y = self._featured(train.x), self._labels(train)
-        self.test_x, self.test_y = self._featured(test.x), self._labels(test)
+        self.x, self.y = self._kept(train)
+        self.test_x, self.test_y = self._kept(test)
         self.loss = loss_of(workload)
         unseen = workload.unseen_rows
         self.sample = torch.from_numpy(train_loss_sample(seed, len(train), unseen)).to(self.at)
@@ -73,6 +73,10 @@ class TorchTask:
 
     def _replica(self) -> Replica:
         return Replica(self.task, self.real, self.at, self.loss)
+
+    def _kept(self, examples: Examples) -> tuple[Features, torch.Tensor]:
+        """Returns features and labels on the device."""
+        return self._featured(examples.x), self._labels(examples)
 
     def _labels(self, examples: Examples) -> torch.Tensor:
         labels = tensor(examples.labels).to(self.at)
@@ -109,7 +113,7 @@ class TorchTask:
 
     # ---- training ----
 
-    def _draws(self, job: Job) -> tuple[torch.Tensor, list[int], torch.Tensor | None]:
+    def draws(self, job: Job) -> tuple[torch.Tensor, list[int], torch.Tensor | None]:
         """Returns for all steps of a job the rows of the training set, the places where batches
         begin and end, and how every image is changed."""
         shard, how = torch.from_numpy(self.shards[job.client]), self.task.augmentation
@@ -123,13 +127,13 @@ class TorchTask:
 
     def _batches(self, job: Job) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yields the features and labels of every step."""
-        rows, offsets, changes = self._draws(job)
+        rows, offsets, changes = self.draws(job)
         labels = self.y[rows]
         for begin, end in itertools.pairwise(offsets):
             of_step = slice(begin, end)
-            yield self._features(rows[of_step], None if changes is None else changes[of_step]), labels[of_step]
+            yield self.features(rows[of_step], None if changes is None else changes[of_step]), labels[of_step]
 
-    def _features(self, rows: torch.Tensor, changes: torch.Tensor | None) -> torch.Tensor:
+    def features(self, rows: torch.Tensor, changes: torch.Tensor | None) -> torch.Tensor:
         how = self.task.augmentation
         return self.x.rows(rows) if how is None or changes is None else self.x.augmented(rows, how, changes)
 

@@ -18,8 +18,8 @@ from fedbench.tasks.models import Model
 from fedbench.tasks.tensors import Tensor
 from fedbench.tasks.torch_model import mask_shape
 
-SCALARS = 3
-"""The numbers of a step: minus its rate, and the two by which AdamW divides its moments."""
+CORRECTIONS = 2
+"""The numbers by which AdamW divides its moments in a step."""
 
 
 class Lanes:
@@ -79,7 +79,8 @@ class Inputs:
     `row`, a vector of all else, of which the others are views.
 
     Attributes:
-        scalars: see SCALARS.
+        corrections: see CORRECTIONS.
+        rates: minus the rates of the lanes (lanes, 1).
         weights: the weights of the examples (lanes, b): 1 / n for the n examples of a lane, and 0
             for those that fill up the batch. The first of a lane is an example.
         slopes: those of the loss at the logarithms of the probabilities (lanes, classes, b), if it
@@ -93,10 +94,11 @@ class Inputs:
         self.forwards = forwards
         self.shapes = [mask_shape(layer, (b, *shape)) for layer, shape in lanes.dropouts]
         size = sum(math.prod(shape) for shape in self.shapes)
-        self.parts = [(SCALARS,), (count, b), (count, classes if crosses else 1, b), (forwards, count, size)]
+        self.parts = [(CORRECTIONS,), (count, 1), (count, b), (count, classes if crosses else 1, b), (forwards, count, size)]
         self.features = torch.zeros(count, b, *lanes.model.input_shape, dtype=lanes.dtype, device=lanes.device)
         self.row = torch.zeros(sum(map(math.prod, self.parts)), dtype=lanes.dtype, device=lanes.device)
-        self.scalars, self.weights, self.slopes, self.of_forwards = (part[0] for part in self.views(self.row[None]))
+        of_step = (part[0] for part in self.views(self.row[None]))
+        self.corrections, self.rates, self.weights, self.slopes, self.of_forwards = of_step
         self.labels = self.slopes[:, 0]
         self._turns: Iterator[torch.Tensor] = itertools.cycle(self.of_forwards.unbind(0))
 

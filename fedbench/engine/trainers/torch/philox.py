@@ -25,15 +25,15 @@ WORD = 2**32 - 1
 
 
 class Streams:
-    """The streams of a seed and a purpose on a device, one for every (client, k)."""
+    """The streams of a purpose on a device, one for every (seed, client, k)."""
 
-    def __init__(self, seed: int, purpose: Purpose, device: torch.device) -> None:
+    def __init__(self, purpose: Purpose, device: torch.device) -> None:
         self.purpose, self.device = int(purpose.value), device
-        keys = [[(seed >> 32 * half) + turn * WEYL[half] & WORD for half in (0, 1)] for turn in range(ROUNDS)]
-        self.keys = _words(keys).to(device)[..., None, None]
         self.multipliers = torch.tensor(MULTIPLIERS, device=device)[:, None, None]
 
-    def words(self, clients: Sequence[int], ks: Sequence[int], first: npt.NDArray[np.int64], blocks: int) -> torch.Tensor:
+    def words(
+        self, seeds: Sequence[int], clients: Sequence[int], ks: Sequence[int], first: npt.NDArray[np.int64], blocks: int
+    ) -> torch.Tensor:
         """Returns words of some streams (n, 4 * blocks) as int32, each from block first[i] on,
         which are four words.
 
@@ -46,14 +46,20 @@ class Streams:
         counters[1] = torch.tensor(clients, device=self.device)[:, None]
         others = _words([ks, [self.purpose] * n]).to(self.device)[..., None]
         low = _halves(counters)[0]
-        for key in self.keys:
+        for key in self._keys(seeds):
             lower, upper = _halves(counters.flip(0) * self.multipliers)
             torch.bitwise_xor(upper ^ others, key, out=low)
             others = lower
         return torch.stack([low[0], others[0], low[1], others[1]], -1).flatten(1)
 
+    def _keys(self, seeds: Sequence[int]) -> torch.Tensor:
+        """Returns the keys of all rounds (rounds, 2, n, 1)."""
+        halves = np.array([[seed >> 32 * half & WORD for seed in seeds] for half in (0, 1)], np.uint64)
+        turns = np.arange(ROUNDS, dtype=np.uint64)[:, None] * np.array(WEYL, np.uint64)
+        return _words(halves + turns[..., None] & np.uint64(WORD)).to(self.device)[..., None]
 
-def _words(values: Sequence[Sequence[int]]) -> torch.Tensor:
+
+def _words(values: npt.ArrayLike) -> torch.Tensor:
     """Returns 32-bit words as int32."""
     return torch.from_numpy(np.asarray(values, np.uint32).view(np.int32))
 
@@ -78,14 +84,13 @@ class MaskDrawer:
 
     def __init__(
         self,
-        seed: int,
         dropouts: Sequence[tuple[Dropout, tuple[int, ...]]],
         examples: int,
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
         """`dropouts` has the layers in the order of use, with the shapes of their inputs."""
-        self.streams = Streams(seed, Purpose.dropout, device)
+        self.streams = Streams(Purpose.dropout, device)
         self.shapes = [mask_shape(layer, (examples, *shape)) for layer, shape in dropouts]
         elements = [math.prod(shape[1:]) for shape in self.shapes]
         self.of_example, self.size = sum(elements), examples * sum(elements)
@@ -101,10 +106,18 @@ class MaskDrawer:
         self.least = column([math.ceil(layer.p * 2.0**32) for layer, _ in dropouts])
         self.scale = column([1 / (1 - layer.p) for layer, _ in dropouts], dtype)
 
-    def draw(self, jobs: Sequence[Job], begin: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], into: torch.Tensor) -> None:
+    def draw(
+        self,
+        seeds: Sequence[int],
+        jobs: Sequence[Job],
+        begin: npt.NDArray[np.int64],
+        sizes: npt.NDArray[np.int64],
+        into: torch.Tensor,
+    ) -> None:
         """Writes the masks of some steps into a tensor (steps, forwards, lanes, size).
 
         Args:
+            seeds: the seeds of the jobs.
             jobs: the jobs, one a lane; further lanes are idle.
             begin: how many examples a lane saw before every step (steps, lanes).
             sizes: the sizes of its batches (steps, lanes), 0 for a lane without work: its masks are
@@ -117,7 +130,8 @@ class MaskDrawer:
         first = at[0, 0] // 4
         blocks = int((-(-(at + self.of_example * sizes[:, None]) // 4) - first).max(initial=1))
         idle = [0] * (lanes - len(jobs))
-        words = self.streams.words([*(job.client for job in jobs), *idle], [*(job.k for job in jobs), *idle], first, blocks)
+        clients, ks = [*(job.client for job in jobs), *idle], [*(job.k for job in jobs), *idle]
+        words = self.streams.words([*seeds, *idle], clients, ks, first, blocks)
         start = at + 4 * (np.arange(lanes) * blocks - first)
         n = torch.from_numpy(sizes).to(into.device)[:, None, :, None]
         is_seen = self.example < n

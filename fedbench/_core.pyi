@@ -115,7 +115,7 @@ def sum_adaptive_step(
     rule: tuple[float, float, float, float, bool, int, bool, str],
     use_maximum: bool,
     isa: str = "",
-) -> float: ...
+) -> None: ...
 
 # ---- probe ----
 

@@ -18,6 +18,7 @@ class DeviceArray:
     def shape(self) -> tuple[int, ...]: ...
     @property
     def dtype(self) -> str: ...
+    def tolist(self) -> list[float]: ...
 
 @overload
 def weighted_sum(weights: Doubles, vectors: Any, out: Any, stream: Stream) -> tuple[Any, float]: ...
@@ -48,11 +49,6 @@ def clip_adam(
 def adaptive_step(
     x: Any, moments: tuple[Any, ...], direction: Any, rule: Rule, use_maximum: bool, stream: Stream, *, later: bool = False
 ) -> None: ...
-@overload
-def sum_adaptive_step(
-    x: Any, moments: tuple[Any, ...], weights: Doubles, vectors: Any, rule: Rule, use_maximum: bool, stream: Stream
-) -> float: ...
-@overload
 def sum_adaptive_step(
     x: Any,
     moments: tuple[Any, ...],
@@ -62,7 +58,7 @@ def sum_adaptive_step(
     use_maximum: bool,
     stream: Stream,
     *,
-    later: Literal[True],
+    later: bool = False,
 ) -> None: ...
 def update_cache(
     weights: Doubles,

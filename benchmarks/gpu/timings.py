@@ -86,7 +86,7 @@ def server(d: int, count: int, floor: Callable[[int], float]) -> None:
         {name: lambda f=f: f(state, factors, vectors) for name, f in {"eager": both, **compiled(both)}.items()},
     )
     timed(
-        f"the same with its norm on the host{at}",
+        f"the same, and the host waits{at}",
         floor(d * (count + 8)),
         lambda: cuda.sum_adaptive_step(*mine, weights, handed, RULE),
         {},

@@ -63,23 +63,21 @@ void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<co
 }
 
 template <typename Real>
-double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
-                         std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, InstructionSet isa) {
+void sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
+                       std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, InstructionSet isa) {
     check_moments(x.size(), moments, rule);
     const Maximum maximum = maximum_of(moments, x.size(), use_maximum);
     const auto factors = factors_of<Real>(rule, rule.rate, 1);
     const Loops<Real>& use = loops<Real>(isa);
-    Real block[lanes::kBlock];  // as long as the norm's blocks, so it is the norm that weighted_sum returns
-    double norm2 = 0;
+    Real block[lanes::kBlock];
     for (std::size_t begin = 0; begin < x.size(); begin += lanes::kBlock) {
         const std::size_t count = std::min(lanes::kBlock, x.size() - begin);
-        norm2 += use.weighted_sum(weights, vectors, {block, count}, begin);
+        use.weighted_sum(weights, vectors, {block, count}, begin);
         Real* vhat = maximum == Maximum::none ? nullptr : moments.vhat.data() + begin;
         use.adaptive({x.data() + begin, moments.m.data() + begin, moments.v.data() + begin, vhat, block, count, maximum, momentum_of(rule),
                       rule.second},
                      factors);
     }
-    return norm2;
 }
 
 #define FEDBENCH_INSTANTIATE(Real)                                                                                                        \
@@ -87,8 +85,8 @@ double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::s
     template Clip clip_adam<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, double, InstructionSet); \
     template void adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, bool,                \
                                       InstructionSet);                                                                                    \
-    template double sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>, std::span<const Real* const>, \
-                                            const AdamRule&, bool, InstructionSet);
+    template void sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>, std::span<const Real* const>,   \
+                                          const AdamRule&, bool, InstructionSet);
 FEDBENCH_INSTANTIATE(float)
 FEDBENCH_INSTANTIATE(double)
 #undef FEDBENCH_INSTANTIATE

@@ -61,6 +61,17 @@ std::pair<int, int> dlpack_device(const py::handle& object) { return object.attr
 
 bool has_dlpack(const py::handle& object) { return py::hasattr(object, "__dlpack__") && py::hasattr(object, "__dlpack_device__"); }
 
+constexpr std::uintptr_t kLegacy = 1;
+
+/// Returns the stream on which torch makes the work of a tensor of its own, and the legacy default
+/// stream for other arrays.
+std::uintptr_t stream_of(const py::handle& object) {
+    const py::dict modules = py::module_::import("sys").attr("modules");
+    if (!modules.contains("torch") || !py::isinstance(object, modules["torch"].attr("Tensor"))) return kLegacy;
+    const py::object stream = modules["torch"].attr("cuda").attr("current_stream")(object.attr("device"));
+    return std::max(kLegacy, stream.attr("cuda_stream").cast<std::uintptr_t>());
+}
+
 bool is_cuda(int type) { return type == kDlCuda || type == kDlCudaManaged; }
 
 /// Returns the capsule of an object's DLPack 1.x, or of an older one if it does not know the newer.
@@ -138,8 +149,17 @@ py::dict DeviceArray::interface() const {
     return result;
 }
 
+std::vector<double> DeviceArray::numbers() const {
+    if (view_.type != "float64" || view_.shape.size() != 1) throw py::type_error("tolist: expected float64 (n,), got " + view_.describe());
+    std::vector<double> found(view_.size());
+    const cuda::OnDevice current(view_.device);
+    const py::gil_scoped_release release;
+    cuda::read(found, static_cast<const double*>(view_.data), "tolist", memory_.stream());
+    return found;
+}
+
 DeviceArguments::DeviceArguments(const py::object& stream) {
-    if (!stream.is_none()) stream_ = std::max<std::uintptr_t>(1, stream.cast<std::uintptr_t>());
+    if (!stream.is_none()) stream_ = std::max(kLegacy, stream.cast<std::uintptr_t>());
 }
 
 void DeviceArguments::refuse(const std::string& name, const std::string& wanted, const py::handle& got) {
@@ -208,6 +228,7 @@ const DeviceView& DeviceArguments::view_of(const std::string& name, const py::ha
     const auto known = views_.find(object.ptr());
     if (known != views_.end()) return known->second;
     if (!is_device_array(object)) refuse(name, wanted, object);
+    if (stream_ == 0) stream_ = stream_of(object);
     kept_.append(object);  // so that its place in `views_` stays its own
     return views_[object.ptr()] = has_dlpack(object) ? from_dlpack(name, object) : from_interface(name, py::dict(object.attr(kInterface)));
 }

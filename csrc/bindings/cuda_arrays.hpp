@@ -42,6 +42,8 @@ public:
     DeviceArray(std::string type, std::vector<py::ssize_t> shape, cuda::Stream stream, bool later);
 
     py::dict interface() const;
+    /// Returns the numbers of a float64 array (n,), after waiting for its stream.
+    std::vector<double> numbers() const;
     const DeviceView& view() const { return view_; }
 
 private:
@@ -54,10 +56,12 @@ private:
 /// the call's stream.
 class DeviceArguments {
 public:
-    /// `stream` is None or a handle as an integer; 1 is the legacy default stream, 2 that of the
-    /// thread.
+    /// `stream` is a handle as an integer; 1 is the legacy default stream, 2 that of the thread.
+    /// None is torch's current stream if the first array is a tensor of torch, and else the legacy
+    /// one.
     explicit DeviceArguments(const py::object& stream);
 
+    /// Known from the first array on.
     cuda::Stream stream() const { return reinterpret_cast<cuda::Stream>(stream_); }
 
     /// Returns an array of `type` and as many axes as `axes` has names, such as "(B, C)".
@@ -110,7 +114,7 @@ private:
     DeviceView from_interface(const std::string& name, const py::dict& interface);
     void use_device(const std::string& name, int device);
 
-    std::uintptr_t stream_ = 1;
+    std::uintptr_t stream_ = 0;  // of the first array
     int device_ = -1;
     std::optional<cuda::OnDevice> current_;
     py::list kept_;  // arrays, and capsules: while they live, so does what they tell of

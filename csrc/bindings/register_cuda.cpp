@@ -25,6 +25,7 @@ void register_cuda(py::module_& module) {
         .def_property_readonly("__cuda_array_interface__", &DeviceArray::interface)
         .def_property_readonly("shape", [](const DeviceArray& a) { return py::tuple(py::cast(a.view().shape)); })
         .def_property_readonly("dtype", [](const DeviceArray& a) { return a.view().type; })
+        .def("tolist", &DeviceArray::numbers, "Returns the numbers of a float64 array (n,), after waiting for its stream.")
         .def("__repr__", [](const DeviceArray& a) { return "DeviceArray " + a.view().describe(); });
     register_cuda_vectors(module);
     register_cuda_distill(module);

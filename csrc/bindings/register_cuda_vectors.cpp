@@ -145,25 +145,20 @@ void adaptive_on(const py::object& x, const py::tuple& moments, const py::object
     });
 }
 
-/// Returns the squared norm, and None if the step is for later.
-py::object sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::object& weights, const py::object& vectors,
-                           const RuleTuple& rule, bool use_maximum, const py::object& stream, bool later) {
+void sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::object& weights, const py::object& vectors,
+                     const RuleTuple& rule, bool use_maximum, const py::object& stream, bool later) {
     DeviceArguments arguments(stream);
     const auto w = vector_of<double>("weights", weights);
-    return arguments.with_type("x", x, [&]<typename Real>(std::type_identity<Real>) -> py::object {
+    arguments.with_type("x", x, [&]<typename Real>(std::type_identity<Real>) {
         State<Real> state(arguments, x, moments);
         const Rows<Real> rows(arguments, vectors);
         if (rows.d != state.x.size())
             throw py::value_error("vectors: expected length " + std::to_string(state.x.size()) + ", got " + std::to_string(rows.d));
         rows.add_to(state.extents);
         refuse_overlap(state.extents, 4);
-        const auto work = [&](double* norm2) {
-            cuda::later::sum_adaptive_step<Real>(state.x, state.moments, w, rows.pointers, rule_of(rule), use_maximum, norm2,
-                                                 arguments.stream());
-        };
-        if (!later) return numbers_of<1>("sum_adaptive_step", arguments, false, work, [](const auto& n) { return n[0]; });
-        run("sum_adaptive_step", arguments, true, [&] { work(nullptr); });
-        return py::none();
+        run("sum_adaptive_step", arguments, later, [&] {
+            cuda::later::sum_adaptive_step<Real>(state.x, state.moments, w, rows.pointers, rule_of(rule), use_maximum, arguments.stream());
+        });
     });
 }
 

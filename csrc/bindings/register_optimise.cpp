@@ -71,8 +71,8 @@ void adaptive_on(const py::object& x, const py::tuple& moments, const py::object
 }
 
 template <typename Real>
-double sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::object& weights, const py::object& vectors,
-                       const RuleTuple& rule, bool use_maximum, const std::string& isa) {
+void sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::object& weights, const py::object& vectors,
+                     const RuleTuple& rule, bool use_maximum, const std::string& isa) {
     const auto to = output_of<Real>("x", x);
     const auto state = moments_of<Real>(moments, to.size());
     const auto w = vector_of<double>("weights", weights);
@@ -87,7 +87,7 @@ double sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::
     refuse_overlap(extents, 4);
     const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
-    return sum_adaptive_step<Real>(to, state, w, rows, rule_of(rule), use_maximum, chosen);
+    sum_adaptive_step<Real>(to, state, w, rows, rule_of(rule), use_maximum, chosen);
 }
 
 }  // namespace

@@ -67,12 +67,12 @@ void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<co
 
 template <typename Real>
 void sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
-                       std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, double* norm2, Stream stream) {
+                       std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, Stream stream) {
     check_moments(x.size(), moments, rule);
     const Maximum maximum = maximum_of(moments, x.size(), use_maximum);
     const auto step = step_of<Real>(x, moments, nullptr, maximum, rule);
     with_adapt(step, optimising::factors_of<Real>(rule, rule.rate, 1), nullptr, [&](const auto& use) {
-        weighted<Real>("sum_adaptive_step", weights, vectors, x.size(), nullptr, use, is_aligned(step), norm2, stream);
+        weighted<Real>("sum_adaptive_step", weights, vectors, x.size(), nullptr, use, is_aligned(step), nullptr, stream);
     });
 }
 
@@ -118,11 +118,10 @@ void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<co
 }
 
 template <typename Real>
-double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
-                         std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, Stream stream) {
-    const Numbers<1> norm2(stream);
-    later::sum_adaptive_step<Real>(x, moments, weights, vectors, rule, use_maximum, norm2.data(), stream);
-    return norm2.wait("sum_adaptive_step")[0];
+void sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
+                       std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, Stream stream) {
+    later::sum_adaptive_step<Real>(x, moments, weights, vectors, rule, use_maximum, stream);
+    finish("sum_adaptive_step", stream);
 }
 
 template <typename Real>
@@ -137,13 +136,13 @@ void update_cache(const CacheUpdate<Real>& update, std::span<Real> out, Stream s
                                          Stream);                                                                                          \
     template void later::adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, bool, Stream); \
     template void later::sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>,                           \
-                                                 std::span<const Real* const>, const AdamRule&, bool, double*, Stream);                    \
+                                                 std::span<const Real* const>, const AdamRule&, bool, Stream);                             \
     template void later::update_cache<Real>(const CacheUpdate<Real>&, std::span<Real>, Stream);                                            \
     template Clip clip_sgd<Real>(std::span<Real>, std::span<const Real>, double, double, Stream);                                          \
     template Clip clip_adam<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, double, Stream);          \
     template void adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, bool, Stream);        \
-    template double sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>, std::span<const Real* const>,  \
-                                            const AdamRule&, bool, Stream);                                                                \
+    template void sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>, std::span<const Real* const>,    \
+                                          const AdamRule&, bool, Stream);                                                                  \
     template void update_cache<Real>(const CacheUpdate<Real>&, std::span<Real>, Stream);
 FEDBENCH_INSTANTIATE(float)
 FEDBENCH_INSTANTIATE(double)

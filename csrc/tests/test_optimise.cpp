@@ -42,7 +42,7 @@ void same_bits_everywhere() {
         const std::vector<const Real*> rows{a.data(), b.data()};
         const std::vector<double> weights{0.5, -0.25};
         std::vector<Real> direction(d);
-        const double norm2 = weighted_sum<Real>(weights, rows, direction);
+        weighted_sum<Real>(weights, rows, direction);
         const AdamRule adam{0.1, 0.9, 0.99, 1e-8, true, 3}, yogi{0.1, 0.9, 0.99, 1e-8, false, 3, false, Second::yogi};
         const AdamRule adagrad{0.1, 0.9, 0.99, 1e-8, false, 3, true, Second::adagrad};
         for (const auto& [rule, use] :
@@ -50,7 +50,7 @@ void same_bits_everywhere() {
             State<Real> one(d), two(d), fused(d);
             adaptive_step<Real>(one.x, one.moments(), direction, rule, use, InstructionSet::portable);
             adaptive_step<Real>(two.x, two.moments(), direction, rule, use);
-            check(sum_adaptive_step<Real>(fused.x, fused.moments(), weights, rows, rule, use) == norm2, "the norm of the sum");
+            sum_adaptive_step<Real>(fused.x, fused.moments(), weights, rows, rule, use);
             check(one == two && one == fused, "adaptive step, d = " + std::to_string(d));
         }
         for (double bound : {0.5, kNoBound}) {

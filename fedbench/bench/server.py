@@ -86,7 +86,7 @@ def ours_sum_amsgrad(given: SumStep) -> Ready:
     rule = k.AdamRule(RATE)
     return Ready(
         lambda: k.sum_adaptive_step(x, m, v, vhat, *given.sum, rule),
-        lambda norm2: {"x": x, "m": m, "v": v, "vhat": vhat, "norm2": norm2},
+        lambda _: {"x": x, "m": m, "v": v, "vhat": vhat},
     )
 
 
@@ -105,7 +105,7 @@ def ours_sum_second(second: Second) -> Callable[[SumStep], Ready]:
         (x, m, v), rule = (a.copy() for a in given.step[:3]), second_rule(second)
         return Ready(
             lambda: k.sum_adaptive_step(x, m, v, None, *given.sum, rule, use_maximum=False),
-            lambda norm2: {"x": x, "m": m, "v": v, "norm2": norm2},
+            lambda _: {"x": x, "m": m, "v": v},
         )
 
     return start
@@ -145,14 +145,12 @@ def true_clip_adam(given: Step) -> Outcome:
 
 
 def true_sum_amsgrad(given: SumStep) -> Outcome:
-    total = total_of(given.sum)
-    return {"norm2": float(total @ total), **true_step(given.step.x, given.step[1:4], total, k.AdamRule(RATE))}
+    return true_step(given.step.x, given.step[1:4], total_of(given.sum), k.AdamRule(RATE))
 
 
 def true_sum_second(second: Second) -> Callable[[SumStep], Outcome]:
     def truth(given: SumStep) -> Outcome:
-        total = total_of(given.sum)
-        return {"norm2": float(total @ total), **true_step(given.step.x, given.step[1:3], total, second_rule(second))}
+        return true_step(given.step.x, given.step[1:3], total_of(given.sum), second_rule(second))
 
     return truth
 

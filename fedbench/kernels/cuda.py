@@ -15,8 +15,9 @@ for it, and not the other interface.
 Results have the bits of the CPU (csrc/include/fedbench/cuda.hpp), but for the sign and payload of a
 NaN.
 
-A call runs on `stream`, a handle such as `torch.cuda.Stream.cuda_stream`; the default is the legacy
-default stream. The call returns when the stream has finished, so results may be used on any stream.
+A call runs on `stream`, a handle such as `torch.cuda.Stream.cuda_stream`. The default is torch's
+current stream if the first array is a tensor of torch, and else the legacy default stream. The call
+returns when the stream has finished, so results may be used on any stream.
 `fedbench.kernels.cuda_later` has the same functions, which wait for nothing. The memory of a
 `DeviceArray` goes back in the order of its stream's work, so another stream that reads one keeps it
 until it has done so.
@@ -141,10 +142,9 @@ def sum_adaptive_step(
     *,
     use_maximum: bool = True,
     stream: Stream = None,
-) -> float:
-    """Makes `adaptive_step` with D = weighted_sum(weights, vectors), in one pass.
-    Returns |D|_2^2 (float64)."""
-    return _cuda.sum_adaptive_step(x, _moments(m, v, vhat), _factors(weights), vectors, rule._numbers(), use_maximum, stream)
+) -> None:
+    """Makes `adaptive_step` with D = weighted_sum(weights, vectors), in one pass."""
+    _cuda.sum_adaptive_step(x, _moments(m, v, vhat), _factors(weights), vectors, rule._numbers(), use_maximum, stream)
 
 
 def update_cache(

@@ -1,9 +1,9 @@
 """The functions of fedbench.kernels.cuda, which wait for nothing.
 
 A call returns when the stream has its work, and copies nothing to the host. What the others return
-as numbers is a float64 `DeviceArray` here. Bits, checks and errors are the same, but what fails on
-the device is told by a call that comes later. Arguments and results are the stream's until it has
-done its work: use them on this stream, or wait for it.
+as numbers is a float64 `DeviceArray` here, whose `tolist()` waits and returns them. Bits, checks
+and errors are the same, but what fails on the device is told by a call that comes later. Arguments
+and results are the stream's until it has done its work: use them on this stream, or wait for it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def sum_adaptive_step(
     use_maximum: bool = True,
     stream: Stream = None,
 ) -> None:
-    """Makes `adaptive_step` with the weighted sum, and returns no norm of it."""
+    """Makes `adaptive_step` with the weighted sum."""
     _cuda.sum_adaptive_step(x, _moments(m, v, vhat), _factors(weights), vectors, rule._numbers(), use_maximum, stream, later=True)
 
 

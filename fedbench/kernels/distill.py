@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from fedbench import _core
 from fedbench.kernels import checks
+from fedbench.kernels.awaited import awaited
 
 Logits = npt.NDArray[np.floating]
 Doubles = npt.NDArray[np.float64]
@@ -188,7 +189,9 @@ def distill_gradient(
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     grad = np.empty_like(student) if out is None else out
     if device is not None:
-        return cast(DistillGradient, device.now.distill_gradient(student, teacher, low, high, kind=kind, out=grad))
+        numbers, _ = device.later.distill_gradient(student, teacher, low, high, kind=kind, out=grad)
+        loss, alpha = awaited(numbers, 0, 2)
+        return DistillGradient(loss, alpha, grad)
     loss, _, alpha = _core.distill(student, teacher, low, high, (grad,), given, isa)
     return DistillGradient(loss, alpha, grad)
 

@@ -17,6 +17,7 @@ from typing import Literal, cast, get_args
 
 from fedbench import _core
 from fedbench.kernels import checks
+from fedbench.kernels.awaited import awaited
 from fedbench.kernels.checks import Rows
 from fedbench.types import Vector, Weights
 
@@ -161,7 +162,7 @@ def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, is
     """
     checks.within("rate", rate, "finite")
     if device := checks.device_of(x, isa):
-        return cast(tuple[float, float], device.now.clip_sgd(x, g, rate, clip))
+        return cast(tuple[float, float], awaited(device.later.clip_sgd(x, g, rate, clip), 0, 1))
     return _core.clip_sgd(checks.array("x", x, "(d,)"), g, rate, _bound(clip), isa)
 
 
@@ -208,7 +209,7 @@ def clip_adam(
         Arrays overlap, or `clip` is not > 0.
     """
     if device := checks.device_of(x, isa):
-        return cast(tuple[float, float], device.now.clip_adam(x, m, v, g, rule, clip))
+        return cast(tuple[float, float], awaited(device.later.clip_adam(x, m, v, g, rule, clip), 0, 1))
     return _core.clip_adam(checks.array("x", x, "(d,)"), (m, v), g, rule._numbers(), _bound(clip), isa)
 
 
@@ -277,7 +278,7 @@ def sum_adaptive_step(
     *,
     use_maximum: bool = True,
     isa: str = "",
-) -> float:
+) -> None:
     """Makes `adaptive_step` with D = weighted_sum(weights, vectors) and the same bits, without
     memory for D.
 
@@ -302,11 +303,6 @@ def sum_adaptive_step(
     isa : str
         The instruction set. Empty is the one in use on this machine.
 
-    Returns
-    -------
-    float
-        |D|_2^2, in float64.
-
     Raises
     ------
     TypeError
@@ -316,9 +312,10 @@ def sum_adaptive_step(
     """
     if device := checks.device_of(x, isa):
         factors = checks.weights(weights)
-        return float(device.now.sum_adaptive_step(x, m, v, vhat, factors, vectors, rule, use_maximum=use_maximum))
+        device.later.sum_adaptive_step(x, m, v, vhat, factors, vectors, rule, use_maximum=use_maximum)
+        return
     checks.array("x", x, "(d,)")
     checks.count(vectors)
     moments = (m, v) if vhat is None else (m, v, vhat)
     factors = checks.weights(weights)
-    return _core.sum_adaptive_step(x, moments, factors, vectors, rule._numbers(), use_maximum, isa)
+    _core.sum_adaptive_step(x, moments, factors, vectors, rule._numbers(), use_maximum, isa)

@@ -227,6 +227,17 @@ def test_only_the_judged_model_crosses_to_the_host(side: Side, crossed: list[int
     assert crossed == [650, 0]
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_distillation_waits_for_nothing(steps: int, optimizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody reads its loss, its norm and its factor. FedEcho asks twice an update how far it
+    moved, and the engine once whether the model is finite: of eight updates."""
+    side, extension = Side(monkeypatch, device_place("cpu", emulated_kernels())), emulated.load().extension
+    extension.reset()
+    side.record(f"{FEDECHO},distill_steps={steps},distill_optimizer={optimizer}]", on_device=True)
+    assert (extension.counts()["to_host"], extension.counts()["host_waits"]) == (8 * 24, 24)
+
+
 @pytest.mark.parametrize("selector", ["scaffold[cohort_size=3]", "ca2fl[buffer_size=2]", f"{FEDECHO}]"])
 def test_interrupted_and_resumed(selector: str, side: Side, tmp_path: Path) -> None:
     """State, tables, logits and kept messages come back to the device; the end has the same

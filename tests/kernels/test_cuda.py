@@ -3,8 +3,10 @@ protocols, other streams, odd lengths, what is refused."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -158,8 +160,8 @@ def test_adaptive_steps(device: Device, d: int, dtype: Any, maximum: str, second
         kernels.adaptive_step(*state, deltas[0], rule, use_maximum=use)
         cuda.adaptive_step(*on_gpu, on_device[0], rule, use_maximum=use)
         w = np.array([0.25, -0.5, 0.3]) * step
-        norm2 = kernels.sum_adaptive_step(*fused, w, deltas, rule, use_maximum=use)
-        assert cuda.sum_adaptive_step(*fused_on_gpu, w, on_device, rule, use_maximum=use) == norm2
+        kernels.sum_adaptive_step(*fused, w, deltas, rule, use_maximum=use)
+        cuda.sum_adaptive_step(*fused_on_gpu, w, on_device, rule, use_maximum=use)
     for got, want in zip([*on_gpu, *fused_on_gpu], [*state, *fused], strict=True):
         if want is not None:
             same(device.get(got), want)
@@ -376,16 +378,53 @@ def test_a_call_waits_for_the_stream_of_an_array() -> None:
     assert extension.counts()["waits"] == [(9, 5)]
 
 
+@pytest.mark.parametrize(("current", "taken"), [(7, 7), (0, 1)])
+def test_a_call_runs_on_the_stream_of_torch(current: int, taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If its first array is a tensor of torch and no stream is named. 0 is torch's default stream,
+    which is the legacy one."""
+
+    class Tensor(emulated.Exported):
+        device = "cuda:0"
+
+    asked: list[object] = []
+    stream = SimpleNamespace(cuda_stream=current)
+    torch = SimpleNamespace(Tensor=Tensor, cuda=SimpleNamespace(current_stream=lambda device: asked.append(device) or stream))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    later = emulated.later()
+    a, b = Tensor(np.ones(4)), emulated.Exported(np.ones(4))
+    assert later.dot(a, b).__cuda_array_interface__["stream"] == taken
+    later.dot(b, a)
+    later.dot(a, b, stream=9)
+    assert (a.streams, b.streams, asked) == ([taken, 1, 9], [taken, 1, 9], ["cuda:0"])
+
+
+def test_numbers_for_later_are_read_after_their_stream() -> None:
+    (_, extension), later = emulated.load(), emulated.later()
+    a = emulated.Exported(np.array([1.0, 2, 3]))
+    product, x = later.dot(a, a), later.weighted_sum([1.0], [a])
+    extension.reset()
+    assert product.tolist() == [14]
+    assert (extension.counts()["to_host"], extension.counts()["host_waits"]) == (8, 1)
+    assert x.tolist() == [1, 2, 3]
+    grid = later.distill_gradient(*(emulated.Exported(np.ones((2, 3))) for _ in range(2)), 0.2, 0.8)[1]
+    for wrong, said in (
+        (grid, r"float64 \(2, 3\)"),
+        (later.weighted_sum([1.0], [emulated.Exported(np.ones(2, np.float32))]), "float32"),
+    ):
+        with pytest.raises(TypeError, match=rf"^tolist: expected float64 \(n,\), got {said}"):
+            wrong.tolist()
+
+
 def test_what_a_server_step_launches_and_copies() -> None:
-    """Nothing is copied to the device. One number comes back, and none where it is for later."""
+    """One kernel and no copy. The host waits at its end, and for nothing where it is for later."""
     (cuda, extension), later = emulated.load(), emulated.later()
     state = [emulated.Exported(np.ones(4097, np.float32)) for _ in range(4)]
     deltas = [emulated.Exported(np.ones(4097, np.float32)) for _ in range(3)]
-    for step, launches, to_host in ((cuda.sum_adaptive_step, 3, 8), (later.sum_adaptive_step, 1, 0)):
+    for step, waits in ((cuda.sum_adaptive_step, 1), (later.sum_adaptive_step, 0)):
         extension.reset()
         step(*state, [0.5, 0.25, 0.25], deltas, AdamRule(0.1))
         counted = extension.counts()
-        assert (counted["launches"], counted["to_host"], counted["to_device"]) == (launches, to_host, 0)
+        assert (counted["launches"], counted["to_host"], counted["to_device"], counted["host_waits"]) == (1, 0, 0, waits)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -79,17 +79,16 @@ def test_adaptive_steps_are_the_reference(isa: str, d: int, dtype: Any, maximum:
     """Elements of v start above and below D^2, and every third one at it."""
     x, m, *deltas = vectors(d, 5, d, dtype)
     weights = np.array([0.25, -0.5, 0.3])
-    first = accumulate.weighted_sum_norm(weights, deltas)[0]
+    first = accumulate.weighted_sum(weights, deltas)
     v, vhat = np.where(np.arange(d) % 3, m * m, first * first), None if maximum == "none" else np.full(d, 0.5, dtype)
     moments = (m.copy(), v.copy()) if vhat is None else (m.copy(), v.copy(), vhat.copy())
     y, fused = x.copy(), [x.copy(), m.copy(), v.copy(), None if vhat is None else vhat.copy()]
     for step in (1, 2, 5):
         rule = AdamRule(0.01, 0.9, 0.99, 1e-3, momentum == "corrected", step, momentum == "ahead", second)
-        direction, norm2 = accumulate.weighted_sum_norm(weights * step, deltas)
+        direction = accumulate.weighted_sum(weights * step, deltas)
         x, moments = truth.adaptive(x, moments, direction, rule, maximum == "used")
         adaptive_step(y, m, v, vhat, direction, rule, use_maximum=maximum == "used", isa=isa)
-        got = sum_adaptive_step(*fused, weights * step, deltas, rule, use_maximum=maximum == "used", isa=isa)  # type: ignore[arg-type, misc]
-        assert got == norm2
+        sum_adaptive_step(*fused, weights * step, deltas, rule, use_maximum=maximum == "used", isa=isa)  # type: ignore[arg-type, misc]
         same([y, m, v, *([] if vhat is None else [vhat])], [x, *moments])
         same([f for f in fused if f is not None], [x, *moments])
 

@@ -51,8 +51,8 @@ void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<co
                    Stream stream);
 
 template <typename Real>
-double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
-                         std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, Stream stream);
+void sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
+                       std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, Stream stream);
 
 /// update.weights, update.vectors and update.rows lie on the host.
 template <typename Real>
@@ -90,7 +90,7 @@ void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<co
 
 template <typename Real>
 void sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
-                       std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, double* norm2, Stream stream);
+                       std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, Stream stream);
 
 template <typename Real>
 void update_cache(const CacheUpdate<Real>& update, std::span<Real> out, Stream stream);

@@ -64,10 +64,10 @@ template <typename Real>
 void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const Real> direction, const AdamRule& rule, bool use_maximum,
                    InstructionSet isa = instruction_set());
 
-/// adaptive_step with D = weighted_sum(weights, vectors), the same bits, without a vector for D; returns |D|_2^2.
+/// adaptive_step with D = weighted_sum(weights, vectors), the same bits, without a vector for D.
 template <typename Real>
-double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
-                         std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum,
-                         InstructionSet isa = instruction_set());
+void sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
+                       std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum,
+                       InstructionSet isa = instruction_set());
 
 }  // namespace fedbench

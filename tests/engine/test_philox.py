@@ -17,7 +17,6 @@ from fedbench.engine.trainers.torch.philox import MaskDrawer, Streams
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.layers import Dropout, Dropout2d
 from fedbench.tasks.torch_model import dropout_mask, mask_shape
-from fedbench.types import Job
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 WORDS = st.integers(0, 2**32 - 1)
@@ -78,6 +77,7 @@ LAYERS = st.lists(
     forwards=st.integers(1, 2),
     sizes=st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=3),
     cut=st.integers(1, 4),
+    change=st.integers(1, 5),
 )
 def test_masks_are_those_of_the_stream(
     device: str,
@@ -85,25 +85,30 @@ def test_masks_are_those_of_the_stream(
     forwards: int,
     sizes: list[list[int]],
     cut: int,
+    change: int,
 ) -> None:
     """Forward by forward, layer by layer, example by example; short batches, lanes without a job,
-    and steps drawn in two parts."""
+    a lane whose job has ended and that has another one, and steps drawn in two parts."""
     dropouts = [((Dropout2d if channels and len(shape) == 3 else Dropout)(p), shape) for p, shape, channels in layers]
-    jobs = [Job(client, 3 + client, 0, 5) for client in range(len(sizes))]
-    of_lanes = np.zeros((5, len(sizes) + 1), np.int64)  # one lane is idle
+    steps, lanes = 5, len(sizes) + 1  # one lane is idle
+    of_lanes = np.zeros((steps, lanes), np.int64)
     of_lanes[:, :-1] = np.transpose(sizes)
     begin = np.cumsum(of_lanes, 0) - of_lanes
-    seeds = [11 + job.client // 2 for job in jobs]
+    begin[change:, 0] -= of_lanes[:change, 0].sum()
+    clients = np.tile(np.arange(lanes), (steps, 1))
+    clients[change:, 0] = 2**31
+    named = np.stack([11 + clients // 2, clients, 3 + clients]).astype(np.uint64)
     drawer = MaskDrawer(dropouts, 4, torch.float32, on(device))
-    got = torch.full((5, forwards, len(sizes) + 1, drawer.size), torch.nan, device=device)
+    got = torch.full((steps, forwards, lanes, drawer.size), torch.nan, device=device)
     for part in (slice(cut), slice(cut, None)):
-        drawer.draw(seeds, jobs, begin[part], of_lanes[part], got[part])
-    streams = [RandomStream(seed, Purpose.dropout, job.client, job.k) for seed, job in zip(seeds, jobs, strict=True)]
+        drawer.draw(named[:, part], begin[part], of_lanes[part], got[part])
+    streams = {tuple(one): RandomStream(int(one[0]), Purpose.dropout, *map(int, one[1:])) for one in named.reshape(3, -1).T}
     assert drawer.size == sum(math.prod(mask_shape(layer, (4, *shape))) for layer, shape in dropouts)
-    for step in range(5):
+    for step in range(steps):
         for turn in range(forwards):
             assert not got[step, turn, -1].any()
-            for lane, stream in enumerate(streams):
+            for lane in range(len(sizes)):
+                stream = streams[tuple(named[:, step, lane])]
                 n, at = int(of_lanes[step, lane]), 0
                 for layer, shape in dropouts:
                     of_layer = mask_shape(layer, (4, *shape))

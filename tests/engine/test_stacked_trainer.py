@@ -16,13 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.public import PublicData
 from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.trainers.counted import operations
+from fedbench.engine.trainers.torch import blocks
 from fedbench.engine.trainers.torch import replica as torch_replica
+from fedbench.engine.trainers.torch.blocks import Asked, Entry, blocks_of, turns_of
+from fedbench.engine.trainers.torch.card import Step
 from fedbench.engine.trainers.torch.device import deterministic
 from fedbench.engine.trainers.torch.lanes import Lanes
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
@@ -203,6 +208,50 @@ def test_jobs_do_not_depend_on_the_wave(stacked: Any, model: str) -> None:
     for seed in range(3):
         order = random.Random(seed).sample(range(len(wave)), len(wave))
         assert bits(trainer.train([wave[i] for i in order])) == [together[i] for i in order]
+
+
+@given(steps=st.lists(st.integers(0, 9), min_size=1, max_size=40), lanes=st.integers(1, 6))
+def test_a_free_lane_takes_the_next_job(steps: list[int], lanes: int) -> None:
+    """Every job once, one after another in a lane, and no lane idle before the last job has
+    begun."""
+    wave = [Assignment(Job(0, i, 0, count), LocalRule(start=np.zeros(1), lr=0.1), np.zeros(0)) for i, count in enumerate(steps)]
+    run: Any = None
+    (block,) = blocks_of([Entry(Asked(run, wave), at) for at in range(len(wave))], 6)
+    turns = turns_of(block, lanes)
+    assert sorted(turn.entry.at for turn in turns) == [*range(len(steps))]
+    assert [turn.lane for turn in turns if turn.place == 0] == [*range(min(lanes, len(steps)))]
+    for lane in range(lanes):
+        mine = [turn for turn in turns if turn.lane == lane]
+        assert [turn.begin for turn in mine] == [0, *(turn.end for turn in mine)][: len(mine)]
+    last, end = max(turn.begin for turn in turns), max(turn.end for turn in turns)
+    assert last <= sum(steps) / lanes
+    assert end - last <= max(steps)
+
+
+def test_lanes_are_filled_again(stacked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve jobs in five lanes take 11 steps, one more than their sum says; by fives, each as long
+    as its longest, they would take 14. What a first step leaves is that of its own job."""
+    made: list[Step] = []
+    step = Step.make
+    monkeypatch.setattr(Step, "make", lambda self: made.append(self) or step(self))
+    task, steps = TASKS["mlp"], [9, 2, 7, 1, 5, 6, 3, 8, 2, 4, 1, 2]
+    rule = RULES["momentum"] | {"wants": ("first_gradient",)}
+    works = stacked(task).train(wave := wave_of(task, np.float32, rule, steps))
+    assert len(made) == 11
+    for one, work in zip(wave, works, strict=True):
+        (alone,) = stacked(task).train([replace(one, job=replace(one.job, steps=1))])
+        assert work.first_gradient.tobytes() == alone.first_gradient.tobytes()
+
+
+def test_a_long_wave_goes_in_parts(stacked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the batches of few jobs are drawn at a time."""
+    task = TASKS["mlp"]
+    wave = wave_of(task, np.float32, RULES["all"] | {"wants": WANTS}, STEPS)
+    trainer = stacked(task, lanes=2, public=task.dataset.train.x[PUBLIC])
+    want = [work.end.tobytes() for work in trainer.train(wave)]
+    monkeypatch.setattr(blocks, "JOBS_OF_A_LANE", 2)
+    assert [len(block) for block in blocks_of([Entry(Asked(trainer, wave), at) for at in range(7)], 2)] == [4, 3]
+    assert [work.end.tobytes() for work in trainer.train(wave)] == want
 
 
 def test_a_job_that_diverges_spoils_no_other(stacked: Any) -> None:

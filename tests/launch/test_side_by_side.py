@@ -55,7 +55,9 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     train = torch_card.Card._side_by_side
     monkeypatch.setattr(
-        torch_card.Card, "_side_by_side", lambda self, block: seen.append(len({lane.run for lane in block})) or train(self, block)
+        torch_card.Card,
+        "_side_by_side",
+        lambda self, block: seen.append(len({entry.run for entry in block})) or train(self, block),
     )
     return seen
 

@@ -1,11 +1,13 @@
-"""Blocks of jobs that go side by side on a card, whoever's jobs they are, and their batches."""
+"""Blocks of jobs that a card trains together, whoever's jobs they are: which lane has which job at
+which step, and their batches."""
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,10 @@ from fedbench.scenarios.local_parts import LocalPart
 from fedbench.types import Array, Job, LocalRule, Work
 
 VECTORS = ("start", "correction", "anchor")
+
+JOBS_OF_A_LANE = 16
+"""How many jobs of a block a lane has, on average and at most: the batches of a block are drawn
+before it begins."""
 
 
 class Run(Protocol):
@@ -56,7 +62,7 @@ class Asked:
         return [self.works[index] for index in range(len(self.wave))]
 
 
-class Lane(NamedTuple):
+class Entry(NamedTuple):
     """A job of a wave, `at` its place there."""
 
     asked: Asked
@@ -75,17 +81,16 @@ class Lane(NamedTuple):
         return self.assignment.job
 
 
-def blocks_of(lanes: Sequence[Lane], count: int) -> Iterator[list[Lane]]:
-    """Yields jobs that go side by side: with rules of one form, about as many steps, and those of a
-    training set beside each other."""
-    forms: defaultdict[Hashable, list[Lane]] = defaultdict(list)
-    for lane in lanes:
-        rule = lane.assignment.rule
-        forms[form_of(rule), is_tensor_array(rule.start)].append(lane)
+def blocks_of(entries: Sequence[Entry], lanes: int) -> Iterator[list[Entry]]:
+    """Yields jobs that go together: with rules of one form, those with the most steps first."""
+    forms: defaultdict[Hashable, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        rule = entry.assignment.rule
+        forms[form_of(rule), is_tensor_array(rule.start)].append(entry)
     for alike in forms.values():
-        alike.sort(key=lambda lane: -lane.job.steps)
-        for begin in range(0, len(alike), count):
-            yield sorted(alike[begin : begin + count], key=lambda lane: id(lane.run.x))
+        alike.sort(key=lambda entry: -entry.job.steps)
+        for begin in range(0, len(alike), JOBS_OF_A_LANE * lanes):
+            yield alike[begin : begin + JOBS_OF_A_LANE * lanes]
 
 
 def form_of(rule: LocalRule) -> Hashable:
@@ -93,69 +98,118 @@ def form_of(rule: LocalRule) -> Hashable:
     return tuple(value is None if name in VECTORS else value for name, value in vars(rule).items() if name != "lr")
 
 
+class Turn(NamedTuple):
+    """A job in a lane, from the step of number `begin` on. `place` is its number among the lane's
+    jobs."""
+
+    entry: Entry
+    lane: int
+    begin: int
+    place: int
+
+    @property
+    def end(self) -> int:
+        return self.begin + self.entry.job.steps
+
+
+def turns_of(block: Sequence[Entry], lanes: int) -> list[Turn]:
+    """Returns the turns of a block's jobs, in order of their beginnings: each goes to the lane that
+    is free first. As the longest come first, all lanes end at about the same step."""
+    turns: list[Turn] = []
+    free = [(0, 0, lane) for lane in range(lanes)]
+    for entry in block:
+        begin, place, lane = free[0]
+        turns.append(Turn(entry, lane, begin, place))
+        heapq.heapreplace(free, (turns[-1].end, place + 1, lane))
+    return turns
+
+
 @dataclass(frozen=True)
 class Schedule:
-    """The batches of a block, one job a lane.
+    """Which jobs a block has in its lanes, and their batches. A lane without work is idle.
 
     Attributes:
-        begin: how many examples a lane saw before a step (steps, lanes).
-        sizes: the sizes of batches (steps, lanes), 0 where a lane has no work.
-        rates: minus the rates of the steps (steps, lanes), 0 where a lane has no work.
+        turns: the jobs in order of their beginnings; the first of all lanes are those of lane 0, 1,
+            ..
+        streams: the seed, the client and the k of the job of a lane (3, steps, lanes).
+        age: the number of a step among those of its job, from 1 on (steps, lanes).
+        begin: how many examples of a job a lane saw before a step (steps, lanes).
+        sizes: the sizes of batches (steps, lanes), 0 where a lane is idle.
+        rates: minus the rates of the steps (steps, lanes), 0 where a lane is idle.
         rows: rows of the training set (steps, lanes, examples).
         changes: how images are changed (steps, lanes, examples).
-        parts: lanes of one training set, with a run that has it; idle lanes are in the last.
+        data: runs, one of each training set.
+        of_data: which of them has the training set of a lane (steps, lanes).
     """
 
-    block: Sequence[Lane]
+    turns: Sequence[Turn]
+    streams: npt.NDArray[np.uint64]
+    age: npt.NDArray[np.int64]
     begin: npt.NDArray[np.int64]
     sizes: npt.NDArray[np.int64]
     rates: npt.NDArray[np.float64]
     rows: torch.Tensor
     changes: torch.Tensor | None
-    parts: Sequence[tuple[Run, slice]]
+    data: Sequence[Run]
+    of_data: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, block: Sequence[Lane], lanes: Lanes, *, has_single_values: bool) -> Self:
+    def of(cls, block: Sequence[Entry], lanes: Lanes, *, has_single_values: bool) -> Self:
         """Returns that of a block. An idle lane sees row 0 once, and stays where it is. With
         `has_single_values` a batch of one example cannot be normalised."""
-        count, examples, device = lanes.count, lanes.examples, lanes.device
-        steps, place = max(lane.job.steps for lane in block), torch.arange(examples)
-        rows, changes = (torch.zeros(steps, count, examples, dtype=torch.int64) for _ in range(2))
-        begin, sizes = (np.zeros((steps, count), np.int64) for _ in range(2))
-        rates, are_changed = np.zeros((steps, count)), False
-        for number, lane in enumerate(block):
-            job = lane.job
+        turns, device = turns_of(block, lanes.count), lanes.device
+        shape, place = (max(turn.end for turn in turns), lanes.count), torch.arange(lanes.examples)
+        rows, changes = (torch.zeros(*shape, lanes.examples, dtype=torch.int64) for _ in range(2))
+        age, begin, sizes, of_data = (np.zeros(shape, np.int64) for _ in range(4))
+        streams, rates, are_changed = np.zeros((3, *shape), np.uint64), np.zeros(shape), False
+        data: dict[int, Run] = {}
+        for turn in turns:
+            run, job, at = turn.entry.run, turn.entry.job, np.s_[turn.begin : turn.end, turn.lane]
+            data.setdefault(id(run.x), run)
             with Stage(job, "local training"):
-                drawn, offsets, how = lane.run.draws(job)
-                begin[: job.steps, number], sizes[: job.steps, number] = offsets[:-1], np.diff(offsets)
+                drawn, offsets, how = run.draws(job)
+                begin[at], sizes[at], age[at] = offsets[:-1], np.diff(offsets), np.arange(job.steps) + 1
                 if has_single_values and (np.diff(offsets) == 1).any():
                     raise ValueError(
                         "batch normalisation: expected more than one value per channel, got a batch of 1 example of 1 x 1"
                     )
-                of_steps = [torch.from_numpy(of[: job.steps, number, None]) for of in (begin, sizes)]
+                of_steps = [torch.from_numpy(of[at][:, None]) for of in (begin, sizes)]
                 chosen = of_steps[0] + torch.where(place < of_steps[1], place, 0)
-                rows[: job.steps, number] = drawn[chosen]
+                rows[at] = drawn[chosen]
                 if how is not None:
-                    changes[: job.steps, number], are_changed = how[chosen], True
-                lr, local = lane.assignment.rule.lr, lane.run.local
-                rates[: job.steps, number] = [-lr * local.factor_of_step(step) for step in range(job.steps)]
-        return cls(block, begin, sizes, rates, rows.to(device), changes.to(device) if are_changed else None, [*parts_of(block)])
+                    changes[at], are_changed = how[chosen], True
+                rates[at] = [-turn.entry.assignment.rule.lr * run.local.factor_of_step(step) for step in range(job.steps)]
+                streams[:, turn.begin : turn.end, turn.lane] = np.array([[run.seed], [job.client], [job.k]], np.uint64)
+                of_data[at] = [*data].index(id(run.x))
+        moved = changes.to(device) if are_changed else None
+        return cls(turns, streams, age, begin, sizes, rates, rows.to(device), moved, [*data.values()], of_data)
 
     @property
     def steps(self) -> int:
         return len(self.rows)
 
+    def labels(self, steps: slice) -> torch.Tensor:
+        """Returns the labels of the examples of some steps (steps, lanes, examples)."""
+        rows = self.rows[steps]
+        labels = self.data[0].y.new_empty(rows.shape)
+        for run, *where in self._parts(self.of_data[steps]):
+            labels[*where] = run.y[rows[*where]]
+        return labels
+
     def take(self, number: int, features: torch.Tensor) -> None:
         """Copies the examples of a step."""
-        for run, lanes in self.parts:
-            rows, into = self.rows[number, lanes].flatten(), features[lanes].flatten(0, 1)
-            if self.changes is None:
-                run.x.take(rows, into)
+        for run, lanes in self._parts(self.of_data[number]):
+            rows = self.rows[number, lanes].flatten()
+            if self.changes is None and len(self.data) == 1:
+                run.x.take(rows, features.flatten(0, 1))
             else:
-                into.copy_(run.features(rows, self.changes[number, lanes].flatten()))
+                changes = None if self.changes is None else self.changes[number, lanes].flatten()
+                features[lanes] = run.features(rows, changes).view(-1, *features.shape[1:])
 
-
-def parts_of(block: Sequence[Lane]) -> Iterator[tuple[Run, slice]]:
-    begins = [i for i in range(len(block)) if i == 0 or block[i].run.x is not block[i - 1].run.x]
-    for begin, end in zip(begins, [*begins[1:], None], strict=True):
-        yield block[begin].run, slice(begin, end)
+    def _parts(self, of_data: npt.NDArray[np.int64]) -> Iterator[tuple[Any, ...]]:
+        """Yields a run of each training set, with the places of its lanes as indices."""
+        if len(self.data) == 1:
+            yield self.data[0], *[slice(None)] * of_data.ndim
+            return
+        for number, run in enumerate(self.data):
+            yield run, *(torch.from_numpy(places).to(self.rows.device) for places in np.nonzero(of_data == number))

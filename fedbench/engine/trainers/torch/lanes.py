@@ -79,7 +79,8 @@ class Inputs:
     `row`, a vector of all else, of which the others are views.
 
     Attributes:
-        corrections: see CORRECTIONS.
+        corrections: see CORRECTIONS (2, lanes, 1).
+        age: the number of a lane's step among those of its job (lanes, 1).
         rates: minus the rates of the lanes (lanes, 1).
         weights: the weights of the examples (lanes, b): 1 / n for the n examples of a lane, and 0
             for those that fill up the batch. The first of a lane is an example.
@@ -94,11 +95,18 @@ class Inputs:
         self.forwards = forwards
         self.shapes = [mask_shape(layer, (b, *shape)) for layer, shape in lanes.dropouts]
         size = sum(math.prod(shape) for shape in self.shapes)
-        self.parts = [(CORRECTIONS,), (count, 1), (count, b), (count, classes if crosses else 1, b), (forwards, count, size)]
+        self.parts = [
+            (CORRECTIONS, count, 1),
+            (count, 1),
+            (count, 1),
+            (count, b),
+            (count, classes if crosses else 1, b),
+            (forwards, count, size),
+        ]
         self.features = torch.zeros(count, b, *lanes.model.input_shape, dtype=lanes.dtype, device=lanes.device)
         self.row = torch.zeros(sum(map(math.prod, self.parts)), dtype=lanes.dtype, device=lanes.device)
         of_step = (part[0] for part in self.views(self.row[None]))
-        self.corrections, self.rates, self.weights, self.slopes, self.of_forwards = of_step
+        self.corrections, self.age, self.rates, self.weights, self.slopes, self.of_forwards = of_step
         self.labels = self.slopes[:, 0]
         self._turns: Iterator[torch.Tensor] = itertools.cycle(self.of_forwards.unbind(0))
 

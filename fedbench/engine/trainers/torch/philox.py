@@ -18,7 +18,6 @@ import torch
 from fedbench.kernels.random import Purpose
 from fedbench.tasks.layers import Dropout
 from fedbench.tasks.torch_model import mask_shape
-from fedbench.types import Job
 
 MULTIPLIERS, WEYL, ROUNDS = (0xCD9E8D57, 0xD2511F53), (0x9E3779B9, 0xBB67AE85), 10
 WORD = 2**32 - 1
@@ -32,19 +31,19 @@ class Streams:
         self.multipliers = torch.tensor(MULTIPLIERS, device=device)[:, None, None]
 
     def words(
-        self, seeds: Sequence[int], clients: Sequence[int], ks: Sequence[int], first: npt.NDArray[np.int64], blocks: int
+        self, seeds: npt.ArrayLike, clients: npt.ArrayLike, ks: npt.ArrayLike, first: npt.NDArray[np.int64], blocks: int
     ) -> torch.Tensor:
         """Returns words of some streams (n, 4 * blocks) as int32, each from block first[i] on,
         which are four words.
 
         A round is four launches, whatever their number.
         """
-        n = len(clients)
+        n = len(first)
         counters = torch.empty(2, n, blocks, dtype=torch.int64, device=self.device)
         counters[0] = torch.arange(blocks, device=self.device) + torch.from_numpy(first).to(self.device)[:, None]
         counters[0] &= WORD
-        counters[1] = torch.tensor(clients, device=self.device)[:, None]
-        others = _words([ks, [self.purpose] * n]).to(self.device)[..., None]
+        counters[1] = torch.from_numpy(np.asarray(clients, np.int64)).to(self.device)[:, None]
+        others = _words(np.stack([np.asarray(ks, np.uint64), np.full(n, self.purpose, np.uint64)])).to(self.device)[..., None]
         low = _halves(counters)[0]
         for key in self._keys(seeds):
             lower, upper = _halves(counters.flip(0) * self.multipliers)
@@ -52,9 +51,9 @@ class Streams:
             others = lower
         return torch.stack([low[0], others[0], low[1], others[1]], -1).flatten(1)
 
-    def _keys(self, seeds: Sequence[int]) -> torch.Tensor:
+    def _keys(self, seeds: npt.ArrayLike) -> torch.Tensor:
         """Returns the keys of all rounds (rounds, 2, n, 1)."""
-        halves = np.array([[seed >> 32 * half & WORD for seed in seeds] for half in (0, 1)], np.uint64)
+        halves = np.asarray(seeds, np.uint64) >> np.array([[0], [32]], np.uint64) & np.uint64(WORD)
         turns = np.arange(ROUNDS, dtype=np.uint64)[:, None] * np.array(WEYL, np.uint64)
         return _words(halves + turns[..., None] & np.uint64(WORD)).to(self.device)[..., None]
 
@@ -108,8 +107,7 @@ class MaskDrawer:
 
     def draw(
         self,
-        seeds: Sequence[int],
-        jobs: Sequence[Job],
+        streams: npt.NDArray[np.uint64],
         begin: npt.NDArray[np.int64],
         sizes: npt.NDArray[np.int64],
         into: torch.Tensor,
@@ -117,22 +115,20 @@ class MaskDrawer:
         """Writes the masks of some steps into a tensor (steps, forwards, lanes, size).
 
         Args:
-            seeds: the seeds of the jobs.
-            jobs: the jobs, one a lane; further lanes are idle.
-            begin: how many examples a lane saw before every step (steps, lanes).
+            streams: the seed, the client and the k of the job of a lane (3, steps, lanes).
+            begin: how many examples of its job a lane saw before every step (steps, lanes).
             sizes: the sizes of its batches (steps, lanes), 0 for a lane without work: its masks are
                 0.
             into: where they go.
         """
-        forwards, lanes = into.shape[1:3]
+        forwards = into.shape[1]
         turn = np.arange(forwards)[:, None]
         at = self.of_example * (forwards * begin[:, None] + turn * sizes[:, None])  # (steps, forwards, lanes)
-        first = at[0, 0] // 4
+        first = at[:, :1] // 4
         blocks = int((-(-(at + self.of_example * sizes[:, None]) // 4) - first).max(initial=1))
-        idle = [0] * (lanes - len(jobs))
-        clients, ks = [*(job.client for job in jobs), *idle], [*(job.k for job in jobs), *idle]
-        words = self.streams.words([*seeds, *idle], clients, ks, first, blocks)
-        start = at + 4 * (np.arange(lanes) * blocks - first)
+        seeds, clients, ks = streams.reshape(3, -1)
+        words = self.streams.words(seeds, clients, ks, first.flatten(), blocks)
+        start = at + 4 * (blocks * np.arange(first.size).reshape(first.shape) - first)
         n = torch.from_numpy(sizes).to(into.device)[:, None, :, None]
         is_seen = self.example < n
         place = torch.from_numpy(start).to(into.device)[..., None] + (n * self.before + self.within)

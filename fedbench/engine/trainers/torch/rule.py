@@ -16,6 +16,7 @@ from fedbench.types import Array, LocalRule
 
 Batch = TypeVarTuple("Batch")
 ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
+BY_PRODUCTS = ("first_gradient", "mean_gradient")
 
 
 def is_plain(rule: LocalRule, local: LocalPart) -> bool:
@@ -25,7 +26,7 @@ def is_plain(rule: LocalRule, local: LocalPart) -> bool:
         return False
     if rule.optimizer != "sgd" or rule.momentum or rule.prox or rule.correction is not None or rule.anchor is not None:
         return False
-    return not {"first_gradient", "mean_gradient"}.intersection(rule.wants)
+    return not set(BY_PRODUCTS).intersection(rule.wants)
 
 
 class Differentiable(Protocol[*Batch]):
@@ -71,15 +72,6 @@ class Direction:
         self.first: torch.Tensor | None = None
         self.total: torch.Tensor | None = None
         self.corrections: Sequence[torch.Tensor] | None = None
-
-    def restart(self, rule: LocalRule) -> None:
-        """Begins with other jobs of a rule of this form, in the memory of the jobs before."""
-        for kept, vector in ((self.start, rule.start), (self.correction, rule.correction), (self.anchor, rule.anchor)):
-            if kept is not None and vector is not None:
-                load(kept, vector)
-        for moment in self.moments or ():
-            moment.zero_()
-        self.rule, self.count, self.is_new = rule, 0, True
 
     def gradient(self, model: Differentiable[*Batch], *batch: *Batch) -> torch.Tensor:
         """Returns h = g(y) - g(anchor) + weight_decay * y on one mini-batch, valid until the next
@@ -152,6 +144,35 @@ class Direction:
                 start = self.rule.start
                 wanted[name] = np.zeros_like(start[lane]) if value is None or not steps else answer(value[lane] / count, start)
         return wanted
+
+
+class Directions(Direction):
+    """Those of stacked jobs, each of which begins when its lane is free. What is summed is zero
+    where a job begins, so its first step is a step as any other."""
+
+    def __init__(self, rule: LocalRule, local: LocalPart, flat: torch.Tensor, age: torch.Tensor) -> None:
+        """`flat` has the models (lanes, d), and `age` the number of a lane's step among those of
+        its job (lanes, 1), from 1 on."""
+        super().__init__(rule, local, flat.device)
+        self.age, self.is_new = age, False
+        self.u = torch.zeros_like(flat) if self.momentum else None
+        self.first, self.total = (torch.zeros_like(flat) if name in rule.wants else None for name in BY_PRODUCTS)
+
+    def restart(self, rule: LocalRule, lane: int | EllipsisType = ...) -> None:
+        """Begins with another job in a lane, or with other jobs in all of them, whose rule has this
+        form."""
+        for kept, vector in ((self.start, rule.start), (self.correction, rule.correction), (self.anchor, rule.anchor)):
+            if kept is not None and vector is not None:
+                load(kept[lane], vector)
+        for kept in (self.u, self.total, *(self.moments or ())):
+            if kept is not None:
+                kept[lane].zero_()
+
+    def gradient(self, model: Differentiable[*Batch], *batch: *Batch) -> torch.Tensor:
+        h = super().gradient(model, *batch)
+        if self.first is not None:
+            torch.where(self.age == 1, h, self.first, out=self.first)
+        return h
 
 
 def _begun(kept: torch.Tensor | None, values: torch.Tensor) -> torch.Tensor:

@@ -129,8 +129,7 @@ class Schedule:
     """Which jobs a block has in its lanes, and their batches. A lane without work is idle.
 
     Attributes:
-        turns: the jobs in order of their beginnings; the first of all lanes are those of lane 0, 1,
-            ..
+        turns: the jobs in order of their beginnings; the first ones are in lanes 0, 1 and so on.
         streams: the seed, the client and the k of the job of a lane (3, steps, lanes).
         age: the number of a step among those of its job, from 1 on (steps, lanes).
         begin: how many examples of a job a lane saw before a step (steps, lanes).

@@ -44,6 +44,7 @@ def test_a_bound_is_in_the_band_from_below_only() -> None:
 
 def test_substitutes_accuracies_and_other_hardware_are_no_points() -> None:
     assert picture(all_verdicts(chosen("000:T1"), nothing, {})) is None
+    assert picture(all_verdicts(chosen("001:T1", "1"), gives({("001:T1", 1): (50, 51, 52)}), {})) is None
     assert picture(all_verdicts(chosen("001:T2", "5"), gives({("001:T2", 5): (25,)}), {})) is None
     assert all(table.picture is None for table in document("004", nothing, {}).tables)
 

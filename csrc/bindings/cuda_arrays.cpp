@@ -63,12 +63,14 @@ bool has_dlpack(const py::handle& object) { return py::hasattr(object, "__dlpack
 
 constexpr std::uintptr_t kLegacy = 1;
 
-/// Returns the stream on which torch makes the work of a tensor of its own, and the legacy default
-/// stream for other arrays.
+/// Returns the stream that has the work of an array: torch's current one for a tensor of torch, its
+/// own for a result that is for later, and the legacy default stream for others.
 std::uintptr_t stream_of(const py::handle& object) {
+    if (py::isinstance<DeviceArray>(object)) return object.cast<const DeviceArray&>().later_stream();
     const py::dict modules = py::module_::import("sys").attr("modules");
-    if (!modules.contains("torch") || !py::isinstance(object, modules["torch"].attr("Tensor"))) return kLegacy;
-    const py::object stream = modules["torch"].attr("cuda").attr("current_stream")(object.attr("device"));
+    const py::object torch = modules.attr("get")("torch");
+    if (!py::hasattr(torch, "Tensor") || !py::isinstance(object, torch.attr("Tensor"))) return kLegacy;
+    const py::object stream = torch.attr("cuda").attr("current_stream")(object.attr("device"));
     return std::max(kLegacy, stream.attr("cuda_stream").cast<std::uintptr_t>());
 }
 
@@ -137,6 +139,8 @@ DeviceArray::DeviceArray(std::string type, std::vector<py::ssize_t> shape, cuda:
     view_.device = memory_.device();
     view_.data = memory_.data();
 }
+
+std::uintptr_t DeviceArray::later_stream() const { return later_ ? reinterpret_cast<std::uintptr_t>(memory_.stream()) : kLegacy; }
 
 py::dict DeviceArray::interface() const {
     py::dict result;

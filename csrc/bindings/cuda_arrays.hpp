@@ -45,6 +45,8 @@ public:
     /// Returns the numbers of a float64 array (n,), after waiting for its stream.
     std::vector<double> numbers() const;
     const DeviceView& view() const { return view_; }
+    /// Returns the stream that has its work, if that is for later, and else the legacy default one.
+    std::uintptr_t later_stream() const;
 
 private:
     DeviceView view_;
@@ -57,8 +59,8 @@ private:
 class DeviceArguments {
 public:
     /// `stream` is a handle as an integer; 1 is the legacy default stream, 2 that of the thread.
-    /// None is torch's current stream if the first array is a tensor of torch, and else the legacy
-    /// one.
+    /// None is that of the first array: torch's current one for a tensor of torch, that of the call
+    /// for a result that is for later, and else the legacy one.
     explicit DeviceArguments(const py::object& stream);
 
     /// Known from the first array on.

@@ -138,7 +138,7 @@ class FedEcho(Buffered):
     def distill(self, state: State, rows: RowIndices, tools: Tools) -> None:
         """Makes one distillation step on a batch of public rows, in place."""
         student, pullback = tools.public_logits(state.x, rows, training=self.student == "train")
-        G = pullback(k.distill_gradient(student, state.Z.mean(rows), self.alpha_min, self.alpha_max, kind=state.Z.kind).grad)
+        G = pullback(k.distill_gradient(student, state.Z.mean(rows), self.alpha_min, self.alpha_max, kind=state.Z.kind))
         if self.distill_optimizer == "sgd":
             k.clip_sgd(state.x, G, self.rate(state.x.size), self.clip_norm)
             return

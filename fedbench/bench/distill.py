@@ -25,7 +25,9 @@ def inputs(size: tuple[int, int]) -> Singles:
 def ours(logits: Singles) -> Ready:
     student, teacher = logits
     grad = np.empty_like(student)
-    return Ready(lambda: k.distill_gradient(student, teacher, ALPHA_MIN, ALPHA_MAX, out=grad), lambda result: result._asdict())
+    return Ready(
+        lambda: k.distill_gradient(student, teacher, ALPHA_MIN, ALPHA_MAX, out=grad), lambda gradient: {"grad": gradient}
+    )
 
 
 def with_autograd(logits: Singles) -> Ready:

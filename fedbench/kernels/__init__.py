@@ -20,7 +20,7 @@ that are not finite with a UsageError.
 from fedbench.kernels.accumulate import dot, mean, movement, norm, weighted_sum
 from fedbench.kernels.build import build_info
 from fedbench.kernels.cache import calibrated_mean, newest_mean
-from fedbench.kernels.distill import Distilled, DistillGradient, distill, distill_gradient, softmax
+from fedbench.kernels.distill import Distilled, distill, distill_gradient, softmax
 from fedbench.kernels.optimise import AdamRule, adaptive_step, clip_adam, clip_sgd, rate_for, sum_adaptive_step
 from fedbench.kernels.scheduler import route
 from fedbench.kernels.server import (
@@ -35,7 +35,6 @@ from fedbench.kernels.teacher import TeacherMean
 
 __all__ = [
     "AdamRule",
-    "DistillGradient",
     "Distilled",
     "TeacherMean",
     "adaptive_step",

@@ -1,42 +1,28 @@
-"""Numbers that a device computes, and that stay there until somebody uses them."""
+"""Numbers that a device computes, and that stay there until somebody looks at them."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
+class Awaited(Sequence[float]):
+    """The floats of an array (n,) on a device. Whoever looks at one waits for it; then all are
+    copied to the host."""
 
-class Awaited(NDArrayOperatorsMixin):
-    """A float that a device computes. It is copied to the host when it is used, and what becomes of
-    it is a float.
+    def __init__(self, array: Any) -> None:
+        self._array = array
 
-    Args:
-        numbers: an array on the device, with `tolist`.
-        place: the place of this number there.
-    """
+    @functools.cached_property
+    def _floats(self) -> list[float]:
+        return cast(list[float], self._array.tolist())
 
-    def __init__(self, numbers: Any, place: int) -> None:
-        self._numbers, self._place = numbers, place
+    def __len__(self) -> int:
+        return cast(int, self._array.shape[0])
 
-    def __float__(self) -> float:
-        return cast(float, self._numbers.tolist()[self._place])
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        known = [float(one) if isinstance(one, Awaited) else one for one in inputs]
-        return getattr(ufunc, method)(*known, **options)
-
-    def __bool__(self) -> bool:
-        return bool(float(self))
-
-    def __format__(self, spec: str) -> str:
-        return format(float(self), spec)
+    def __getitem__(self, index: Any) -> Any:
+        return self._floats[index]
 
     def __repr__(self) -> str:
-        return repr(float(self))
-
-
-def awaited(numbers: Any, *places: int) -> tuple[float, ...]:
-    """Returns the numbers at these places of an array on the device."""
-    return cast(tuple[float, ...], tuple(Awaited(numbers, place) for place in places))
+        return repr(tuple(self))

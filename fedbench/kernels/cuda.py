@@ -16,7 +16,8 @@ Results have the bits of the CPU (csrc/include/fedbench/cuda.hpp), but for the s
 NaN.
 
 A call runs on `stream`, a handle such as `torch.cuda.Stream.cuda_stream`. The default is torch's
-current stream if the first array is a tensor of torch, and else the legacy default stream. The call
+current stream if the first array is a tensor of torch, that of the call if it is a result of
+`fedbench.kernels.cuda_later`, and else the legacy default stream. The call
 returns when the stream has finished, so results may be used on any stream.
 `fedbench.kernels.cuda_later` has the same functions, which wait for nothing. The memory of a
 `DeviceArray` goes back in the order of its stream's work, so another stream that reads one keeps it
@@ -40,7 +41,7 @@ import numpy.typing as npt
 
 from fedbench.errors import NoCudaError
 from fedbench.kernels.accumulate import Movement
-from fedbench.kernels.distill import Distilled, DistillGradient, TeacherKind, is_given
+from fedbench.kernels.distill import Distilled, TeacherKind, is_given
 from fedbench.kernels.optimise import AdamRule, _bound
 
 try:
@@ -54,7 +55,6 @@ from fedbench import _cuda
 
 __all__ = [
     "DeviceArray",
-    "DistillGradient",
     "Distilled",
     "adaptive_step",
     "clip_adam",
@@ -217,12 +217,12 @@ def distill_gradient(
     kind: TeacherKind = "logits",
     out: Data | None = None,
     stream: Stream = None,
-) -> DistillGradient:
-    """Returns the loss, alpha and gradient of `distill`, without the values of every row, as
+) -> Data:
+    """Returns the gradient of `distill` (B, C), and nothing else, as
     fedbench.kernels.distill_gradient."""
     arrays = False if out is None else (out,)
-    (loss, _, alpha), (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
-    return DistillGradient(loss, alpha, grad)
+    _, (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
+    return grad
 
 
 def _factors(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -121,8 +121,8 @@ def distill_gradient(
     kind: TeacherKind = "logits",
     out: Data | None = None,
     stream: Stream = None,
-) -> tuple[DeviceArray, Data]:
-    """Returns loss, relative entropy and alpha (3,), and the gradient (B, C)."""
+) -> Data:
+    """Returns the gradient (B, C)."""
     arrays = False if out is None else (out,)
-    numbers, (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream, later=True)
-    return numbers, grad
+    _, (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream, later=True)
+    return grad

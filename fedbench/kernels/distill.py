@@ -8,14 +8,13 @@ silently. csrc/include/fedbench/distill.hpp states the arithmetic.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench import _core
 from fedbench.kernels import checks
-from fedbench.kernels.awaited import awaited
 
 Logits = npt.NDArray[np.floating]
 Doubles = npt.NDArray[np.float64]
@@ -127,24 +126,6 @@ def distill(
     return Distilled(loss, relative, alpha, *arrays)
 
 
-class DistillGradient(NamedTuple):
-    """The result of `distill_gradient`.
-
-    Attributes
-    ----------
-    loss : float
-        The loss of the batch.
-    alpha : float
-        The weight of the teacher's probabilities.
-    grad : array (B, C)
-        d loss / d student.
-    """
-
-    loss: float
-    alpha: float
-    grad: Logits
-
-
 def distill_gradient(
     student: Logits,
     teacher: Logits,
@@ -154,11 +135,10 @@ def distill_gradient(
     kind: TeacherKind = "logits",
     out: Logits | None = None,
     isa: str = "",
-) -> DistillGradient:
-    """Returns the loss, alpha and gradient of `distill` with the same bits, without the values of
-    every row.
+) -> Logits:
+    """Returns the gradient of `distill` with the same bits, and nothing else.
 
-    A training step does not need those. Errors and NaN are as in `distill`.
+    A training step needs no more. Errors and NaN are as in `distill`.
 
     Parameters
     ----------
@@ -179,8 +159,8 @@ def distill_gradient(
 
     Returns
     -------
-    DistillGradient
-        The loss, alpha and the gradient.
+    array (B, C)
+        d loss / d student.
     """
     device = checks.device_of(student, isa)
     if device is None:
@@ -189,11 +169,10 @@ def distill_gradient(
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     grad = np.empty_like(student) if out is None else out
     if device is not None:
-        numbers, _ = device.later.distill_gradient(student, teacher, low, high, kind=kind, out=grad)
-        loss, alpha = awaited(numbers, 0, 2)
-        return DistillGradient(loss, alpha, grad)
-    loss, _, alpha = _core.distill(student, teacher, low, high, (grad,), given, isa)
-    return DistillGradient(loss, alpha, grad)
+        device.later.distill_gradient(student, teacher, low, high, kind=kind, out=grad)
+    else:
+        _core.distill(student, teacher, low, high, (grad,), given, isa)
+    return grad
 
 
 def is_given(kind: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Literal, cast, get_args
 
 from fedbench import _core
 from fedbench.kernels import checks
-from fedbench.kernels.awaited import awaited
+from fedbench.kernels.awaited import Awaited
 from fedbench.kernels.checks import Rows
 from fedbench.types import Vector, Weights
 
@@ -162,7 +162,7 @@ def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, is
     """
     checks.within("rate", rate, "finite")
     if device := checks.device_of(x, isa):
-        return cast(tuple[float, float], awaited(device.later.clip_sgd(x, g, rate, clip), 0, 1))
+        return cast(tuple[float, float], Awaited(device.later.clip_sgd(x, g, rate, clip)))
     return _core.clip_sgd(checks.array("x", x, "(d,)"), g, rate, _bound(clip), isa)
 
 
@@ -209,7 +209,7 @@ def clip_adam(
         Arrays overlap, or `clip` is not > 0.
     """
     if device := checks.device_of(x, isa):
-        return cast(tuple[float, float], awaited(device.later.clip_adam(x, m, v, g, rule, clip), 0, 1))
+        return cast(tuple[float, float], Awaited(device.later.clip_adam(x, m, v, g, rule, clip)))
     return _core.clip_adam(checks.array("x", x, "(d,)"), (m, v), g, rule._numbers(), _bound(clip), isa)
 
 

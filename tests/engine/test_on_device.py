@@ -32,7 +32,7 @@ from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.tables import ClientTable
-from fedbench.types import Array, Info, LocalRule, Vector, Work
+from fedbench.types import Array, Info, Job, LocalRule, Vector, Work
 from fedbench.types.arrays import Kernels
 from tests.kernels import emulated
 from tests.kernels.test_cuda import on_gpu
@@ -300,6 +300,19 @@ def test_columns_are_the_works_of_their_jobs(sends: str, place: Place) -> None:
         got = [matrices[1][0], matrices[0][1], matrices[0][0]]
         assert [numbers(row).tobytes() for row in got] == [numbers(getattr(work, sends)).tobytes() for work in works]
         assert type(getattr(works[0], sends)) is type(rules[0].start)
+
+
+def test_gradients_lie_where_their_job_began(place: Place) -> None:
+    """Also if jobs of the same form began elsewhere before."""
+    task = digits_as_images(NETWORKS["mlp"])
+    device = str(place(np.zeros(1)).tensor.device)  # type: ignore[attr-defined]
+    trainer = StackedTrainer(Workload(task, [np.arange(20)], 7, 3), device=device, lanes=2)
+    for put in (on_host, place, on_host):
+        rule = LocalRule(start=put(task.model.x0(1)), lr=0.1, wants=("first_gradient", "mean_gradient"))
+        for steps in (0, 2):
+            (work,) = trainer.train([Assignment(Job(0, 1, 0, steps), rule, rule.start[:0])])
+            assert {type(work.first_gradient), type(work.mean_gradient), type(work.end)} == {type(rule.start)}
+    trainer.close()
 
 
 def test_the_record_says_where_the_servers_step_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,7 @@ def test_runs_of_other_data_and_schedules(make: Make) -> None:
     other = replace(task, dataset=Dataset("other", replace(train, x=train.x[::-1].copy(), y=train.y[::-1].copy()), test, 10))
     cosine = LocalPart.model_validate({"steps": 6, "schedule": {"kind": "cosine", "until": 5, "by": "local_step"}})
     kinds: list[tuple[Task, dict[str, Any]]] = [(task, {}), (other, {}), (task, {"local": cosine})]
-    waves = [wave_of(task, np.float32, {"wants": WANTS}, steps) for steps in ([2, 1], [2, 2, 1], [2])]
+    waves = [wave_of(task, np.float32, {"wants": WANTS}, steps) for steps in ([2, 1, 1, 2], [2, 2, 1, 1], [2, 1])]
     trainers = [make(of, seed, meeting, **options) for seed, (of, options) in enumerate(kinds)]
     assert trainers[0].x is trainers[2].x is not trainers[1].x
     assert trainers[0].test_x is trainers[1].test_x

@@ -249,8 +249,8 @@ def test_a_long_wave_goes_in_parts(stacked: Any, monkeypatch: pytest.MonkeyPatch
     wave = wave_of(task, np.float32, RULES["all"] | {"wants": WANTS}, STEPS)
     trainer = stacked(task, lanes=2, public=task.dataset.train.x[PUBLIC])
     want = [work.end.tobytes() for work in trainer.train(wave)]
-    monkeypatch.setattr(blocks, "JOBS_OF_A_LANE", 2)
-    assert [len(block) for block in blocks_of([Entry(Asked(trainer, wave), at) for at in range(7)], 2)] == [4, 3]
+    monkeypatch.setattr(blocks, "STEPS_OF_A_LANE", 8)
+    assert [len(block) for block in blocks_of([Entry(Asked(trainer, wave), at) for at in range(7)], 2)] == [2, 5]
     assert [work.end.tobytes() for work in trainer.train(wave)] == want
 
 
@@ -455,7 +455,7 @@ def test_a_failing_job_names_itself(stacked: Any) -> None:
     with pytest.raises(ClientError, match=r"client 9, job k=1 .*, local training: IndexError"):
         trainer.train([wave[0], replace(wave[1], job=Job(9, 1, 0, 2))])
     trainer.card.lanes.backward = None
-    with pytest.raises(ClientError, match=r"client 0, job k=0 .*, local training side by side with 2 other jobs: TypeError"):
+    with pytest.raises(ClientError, match=r"client 0, job k=0 .*, local training together with 2 other jobs: TypeError"):
         trainer.train(wave)
     with pytest.raises(UsageError, match=r"momentum: adamw has its own, expected 0, got 0\.9"):
         trainer.train(wave_of(TASKS["mlp"], np.float32, {"optimizer": "adamw", "momentum": 0.9}, [1]))

@@ -148,6 +148,17 @@ def test_rates_of_steps_are_no_part_of_a_graph(trainer: Any, rule: str) -> None:
     assert acted.replays == 6
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_jobs_without_a_step_come_first(trainer: Any, rule: str) -> None:
+    """A capture comes after a step that was made, in whose memory it is."""
+    acted = Acted()
+    plain, graphed = trainer("mlp", None), trainer("mlp", acted)
+    for steps in ([0, 0], [4, 3], [3, 0], [4]):
+        wave = wave_of(TASKS["mlp"], np.float32, RULES[rule] | {"wants": WANTS}, steps)
+        assert bits(graphed.train(wave)) == bits(plain.train(wave))
+    assert (acted.aparts, acted.captures, acted.replays) == (4, 1, 7)
+
+
 class Waits:
     """A loss that asks the device for a number."""
 
@@ -156,6 +167,21 @@ class Waits:
         return terms if terms.detach().sum().item() > 0 else -terms
 
     mean = each = terms
+
+
+@pytest.mark.filterwarnings("ignore:no CUDA graph of a local step")
+def test_a_refused_capture_takes_no_masks(trainer: Any) -> None:
+    """Two forwards a step, with masks of their own; the capture ends between them."""
+    plain, graphed = trainer("cnn", None), trainer("cnn", Acted())
+    wave = wave_of(TASKS["cnn"], np.float32, RULES["anchor"], [3, 2])
+    for one in (plain, graphed):
+        one.card.lanes.loss = one.loss = Waits()
+    for _ in range(3):
+        assert bits_of_ends(graphed.train(wave)) == bits_of_ends(plain.train(wave))
+
+
+def bits_of_ends(works: list[Work]) -> list[bytes]:
+    return [work.end.tobytes() for work in works]
 
 
 def test_what_cannot_be_captured_is_said_once(trainer: Any) -> None:

@@ -76,7 +76,7 @@ def test_same_bits_on_every_instruction_set(rows: int, classes: int, dtype: Any,
         for name in NAMES:
             assert np.asarray(getattr(a, name)).tobytes() == np.asarray(getattr(b, name)).tobytes(), (name, isa)
         short = kernels.distill_gradient(s, t, 0.2, 0.8, kind=kind, isa=isa)
-        assert (short.loss, short.alpha, short.grad.tobytes()) == (a.loss, a.alpha, a.grad.tobytes()), isa
+        assert short.tobytes() == a.grad.tobytes(), isa
 
 
 @pytest.mark.parametrize(("rows", "classes"), [(1, 2), (64, 10), (7, 100)])

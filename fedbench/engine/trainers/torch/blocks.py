@@ -7,7 +7,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,9 @@ from fedbench.types import Array, Job, LocalRule, Work
 
 VECTORS = ("start", "correction", "anchor")
 
-JOBS_OF_A_LANE = 16
-"""How many jobs of a block a lane has, on average and at most: the batches of a block are drawn
-before it begins."""
+STEPS_OF_A_LANE = 1024
+"""How many steps of a block a lane makes at most, on average, if it has more than one job: which
+examples they see is drawn before the block begins."""
 
 
 class Run(Protocol):
@@ -88,9 +88,15 @@ def blocks_of(entries: Sequence[Entry], lanes: int) -> Iterator[list[Entry]]:
         rule = entry.assignment.rule
         forms[form_of(rule), is_tensor_array(rule.start)].append(entry)
     for alike in forms.values():
-        alike.sort(key=lambda entry: -entry.job.steps)
-        for begin in range(0, len(alike), JOBS_OF_A_LANE * lanes):
-            yield alike[begin : begin + JOBS_OF_A_LANE * lanes]
+        block: list[Entry] = []
+        steps = 0
+        for entry in sorted(alike, key=lambda entry: -entry.job.steps):
+            if len(block) >= lanes and steps + entry.job.steps > STEPS_OF_A_LANE * lanes:
+                yield block
+                block, steps = [], 0
+            block.append(entry)
+            steps += entry.job.steps
+        yield block
 
 
 def form_of(rule: LocalRule) -> Hashable:
@@ -131,7 +137,8 @@ class Schedule:
     Attributes:
         turns: the jobs in order of their beginnings; the first ones are in lanes 0, 1 and so on.
         streams: the seed, the client and the k of the job of a lane (3, steps, lanes).
-        age: the number of a step among those of its job, from 1 on (steps, lanes).
+        age: the number of a step among those of its job, from 1 on, and 0 where a lane is idle
+            (steps, lanes).
         begin: how many examples of a job a lane saw before a step (steps, lanes).
         sizes: the sizes of batches (steps, lanes), 0 where a lane is idle.
         rates: minus the rates of the steps (steps, lanes), 0 where a lane is idle.
@@ -139,6 +146,8 @@ class Schedule:
         changes: how images are changed (steps, lanes, examples).
         data: runs, one of each training set.
         of_data: which of them has the training set of a lane (steps, lanes).
+        order: the lanes in the order of their training sets, and where in it a lane is (2, steps,
+            lanes), None if there is one training set.
     """
 
     turns: Sequence[Turn]
@@ -151,6 +160,7 @@ class Schedule:
     changes: torch.Tensor | None
     data: Sequence[Run]
     of_data: npt.NDArray[np.int64]
+    order: torch.Tensor | None
 
     @classmethod
     def of(cls, block: Sequence[Entry], lanes: Lanes, *, has_single_values: bool) -> Self:
@@ -158,9 +168,9 @@ class Schedule:
         `has_single_values` a batch of one example cannot be normalised."""
         turns, device = turns_of(block, lanes.count), lanes.device
         shape, place = (max(turn.end for turn in turns), lanes.count), torch.arange(lanes.examples)
-        rows, changes = (torch.zeros(*shape, lanes.examples, dtype=torch.int64) for _ in range(2))
+        rows, changes = torch.zeros(*shape, lanes.examples, dtype=torch.int64), None
         age, begin, sizes, of_data = (np.zeros(shape, np.int64) for _ in range(4))
-        streams, rates, are_changed = np.zeros((3, *shape), np.uint64), np.zeros(shape), False
+        streams, rates = np.zeros((3, *shape), np.uint64), np.zeros(shape)
         data: dict[int, Run] = {}
         for turn in turns:
             run, job, at = turn.entry.run, turn.entry.job, np.s_[turn.begin : turn.end, turn.lane]
@@ -176,12 +186,16 @@ class Schedule:
                 chosen = of_steps[0] + torch.where(place < of_steps[1], place, 0)
                 rows[at] = drawn[chosen]
                 if how is not None:
-                    changes[at], are_changed = how[chosen], True
+                    changes = torch.zeros_like(rows) if changes is None else changes
+                    changes[at] = how[chosen]
                 rates[at] = [-turn.entry.assignment.rule.lr * run.local.factor_of_step(step) for step in range(job.steps)]
                 streams[:, turn.begin : turn.end, turn.lane] = np.array([[run.seed], [job.client], [job.k]], np.uint64)
                 of_data[at] = [*data].index(id(run.x))
-        moved = changes.to(device) if are_changed else None
-        return cls(turns, streams, age, begin, sizes, rates, rows.to(device), moved, [*data.values()], of_data)
+        moved, order = None if changes is None else changes.to(device), None
+        if len(data) > 1:
+            by_data = np.argsort(of_data, axis=1, kind="stable")
+            order = torch.from_numpy(np.stack([by_data, np.argsort(by_data, axis=1)])).to(device)
+        return cls(turns, streams, age, begin, sizes, rates, rows.to(device), moved, [*data.values()], of_data, order)
 
     @property
     def steps(self) -> int:
@@ -190,25 +204,27 @@ class Schedule:
     def labels(self, steps: slice) -> torch.Tensor:
         """Returns the labels of the examples of some steps (steps, lanes, examples)."""
         rows = self.rows[steps]
+        if self.order is None:
+            return self.data[0].y[rows]
         labels = self.data[0].y.new_empty(rows.shape)
-        for run, *where in self._parts(self.of_data[steps]):
-            labels[*where] = run.y[rows[*where]]
+        for number, run in enumerate(self.data):
+            where = tuple(torch.from_numpy(places).to(rows.device) for places in np.nonzero(self.of_data[steps] == number))
+            labels[where] = run.y[rows[where]]
         return labels
 
     def take(self, number: int, features: torch.Tensor) -> None:
         """Copies the examples of a step."""
-        for run, lanes in self._parts(self.of_data[number]):
-            rows = self.rows[number, lanes].flatten()
-            if self.changes is None and len(self.data) == 1:
-                run.x.take(rows, features.flatten(0, 1))
+        rows, changes = self.rows[number], None if self.changes is None else self.changes[number]
+        if self.order is None:
+            if changes is None:
+                self.data[0].x.take(rows.flatten(), features.flatten(0, 1))
             else:
-                changes = None if self.changes is None else self.changes[number, lanes].flatten()
-                features[lanes] = run.features(rows, changes).view(-1, *features.shape[1:])
-
-    def _parts(self, of_data: npt.NDArray[np.int64]) -> Iterator[tuple[Any, ...]]:
-        """Yields a run of each training set, with the places of its lanes as indices."""
-        if len(self.data) == 1:
-            yield self.data[0], *[slice(None)] * of_data.ndim
+                features.copy_(self.data[0].features(rows.flatten(), changes.flatten()).view_as(features))
             return
-        for number, run in enumerate(self.data):
-            yield run, *(torch.from_numpy(places).to(self.rows.device) for places in np.nonzero(of_data == number))
+        lanes, places = self.order[:, number]
+        ends = np.cumsum([0, *np.bincount(self.of_data[number], minlength=len(self.data))]).tolist()
+        taken = []
+        for run, begin, end in zip(self.data, ends[:-1], ends[1:], strict=True):
+            of_run = lanes[begin:end]
+            taken.append(run.features(rows[of_run].flatten(), None if changes is None else changes[of_run].flatten()))
+        torch.index_select(torch.cat(taken).view_as(features), 0, places, out=features)

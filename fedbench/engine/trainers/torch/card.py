@@ -86,7 +86,7 @@ class Card:
         load(lanes.flat, stacked["start"])
         rule = replace(rule, start=stacked["start"], correction=stacked.get("correction"), anchor=stacked.get("anchor"))
         load(lanes.buffers, self._stack(first, "buffers", lanes.buffers))
-        with Stage(block[0].job, f"local training side by side with {len(block) - 1} other jobs"):
+        with Stage(block[0].job, f"local training together with {len(block) - 1} other jobs"):
             schedule = Schedule.of(block, lanes, has_single_values=self.has_single_values)
             return self._descend(schedule, self._step(rule))
 
@@ -123,7 +123,7 @@ class Card:
                 step.inputs.row.copy_(drawn.pop(0))
                 schedule.take(number, step.inputs.features)
                 step.make()
-        step.is_known = True
+        step.is_known = step.is_known or schedule.steps > 0
         return works
 
     def _begin(self, turn: Turn, directions: Directions) -> None:
@@ -138,7 +138,8 @@ class Card:
     def _result(self, turn: Turn, directions: Directions) -> tuple[Entry, Work]:
         asked, lane = turn.entry.assignment, turn.lane
         end, end_buffers = answer(self.lanes.flat[lane], asked.rule.start), answer(self.lanes.buffers[lane], asked.buffers)
-        return turn.entry, turn.entry.run.work(asked, end, end_buffers, directions.by_products(asked.job.steps, lane))
+        gradients = directions.by_products(asked.job.steps, asked.rule.start, lane)
+        return turn.entry, turn.entry.run.work(asked, end, end_buffers, gradients)
 
     def _stack(self, entries: Sequence[Entry], name: str, like: torch.Tensor) -> Array:
         """Returns a vector of some jobs, one a lane, in the shape of `like`, with zeros in lanes
@@ -184,7 +185,7 @@ class Step:
         self.directions.corrections = self.inputs.corrections.unbind()
         self.repeated = Repeated(self._make, card.graphs)
         self.is_known = False
-        """Whether jobs of its form came before: a graph is worth its making then."""
+        """Whether it was made for other jobs before: a graph can be made then, and is worth it."""
 
     def make(self) -> None:
         """Makes a step, with what lies in `inputs`."""
@@ -195,5 +196,6 @@ class Step:
 
     def _make(self) -> None:
         y = self.lanes.flat
+        self.inputs.begin()
         h = self.directions.gradient(self.lanes, self.inputs)
         y.addcmul_(self.directions(h, y), self.inputs.rates)

@@ -108,7 +108,11 @@ class Inputs:
         of_step = (part[0] for part in self.views(self.row[None]))
         self.corrections, self.age, self.rates, self.weights, self.slopes, self.of_forwards = of_step
         self.labels = self.slopes[:, 0]
-        self._turns: Iterator[torch.Tensor] = itertools.cycle(self.of_forwards.unbind(0))
+        self.begin()
+
+    def begin(self) -> None:
+        """Begins a step: its first forward comes next."""
+        self._turns: Iterator[torch.Tensor] = iter(self.of_forwards.unbind(0))
 
     def views(self, rows: torch.Tensor) -> Sequence[torch.Tensor]:
         """Returns the parts of the rows of some steps (steps, ..)."""

@@ -59,5 +59,5 @@ class TorchTrainer(TorchTask):
                     y.add_(direction(h, y), alpha=-lr)
                 else:
                     load(y, update(host(y), host(direction(h, y)), step, lr))
-            by_products = direction.by_products(job.steps)
+            by_products = direction.by_products(job.steps, assignment.rule.start)
         return self._work(replica, assignment, host(replica.flat), host(replica.buffers), by_products)

@@ -68,7 +68,7 @@ class Direction:
         self.anchor = None if rule.anchor is None else copied(rule.anchor, device)
         self.u: torch.Tensor | None = None
         self.moments: list[torch.Tensor] | None = None  # the moments of adamw, and two vectors of scratch memory
-        self.count, self.is_new = 0, True
+        self.count = 0
         self.first: torch.Tensor | None = None
         self.total: torch.Tensor | None = None
         self.corrections: Sequence[torch.Tensor] | None = None
@@ -85,10 +85,10 @@ class Direction:
             model.buffers.copy_(buffers)
         if rule.weight_decay and rule.optimizer == "sgd":
             h.add_(y, alpha=rule.weight_decay)
-        if "first_gradient" in rule.wants and self.is_new:
-            self.first = _begun(self.first, h)
+        if "first_gradient" in rule.wants and self.first is None:
+            self.first = h.clone()
         if "mean_gradient" in rule.wants:
-            self.total = _begun(self.total, h) if self.is_new or self.total is None else self.total.add_(h)
+            self.total = h.clone() if self.total is None else self.total.add_(h)
         return h
 
     def _clipped(self, gradient: torch.Tensor) -> torch.Tensor:
@@ -100,7 +100,6 @@ class Direction:
     def __call__(self, h: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         rule = self.rule
         direction = self._adamw(h, y) if rule.optimizer == "adamw" else self._momentum(h)
-        self.is_new = False
         if self.start is not None and rule.prox_form == "l2":
             direction = direction + rule.prox * (y - self.start)
         elif self.start is not None:
@@ -112,7 +111,7 @@ class Direction:
         """Returns u <- momentum u + h or, in Nesterov's form, h + momentum u."""
         if not self.momentum:
             return h
-        self.u = _begun(self.u, h) if self.is_new or self.u is None else self.u.mul_(self.momentum).add_(h)
+        self.u = h.clone() if self.u is None else self.u.mul_(self.momentum).add_(h)
         return torch.add(h, self.u, alpha=self.momentum) if self.nesterov else self.u
 
     def _adamw(self, h: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -126,8 +125,7 @@ class Direction:
         """
         self.count += 1
         of_u, of_v = self.corrections or (1 - ADAM_BETA1**self.count, 1 - ADAM_BETA2**self.count)
-        if self.moments is None:
-            self.moments = [torch.zeros_like(h) for _ in range(4)]
+        self.moments = self.moments or [torch.zeros_like(h) for _ in range(4)]
         u, v, first, second = self.moments
         u.mul_(ADAM_BETA1).add_(torch.mul(h, 1 - ADAM_BETA1, out=first))
         v.mul_(ADAM_BETA2).add_(torch.mul(h, 1 - ADAM_BETA2, out=first).mul_(h))
@@ -135,14 +133,13 @@ class Direction:
         direction = torch.div(u, of_u, out=first).div_(scale)
         return direction.add_(torch.mul(y, self.rule.weight_decay, out=second))
 
-    def by_products(self, steps: int, lane: int | EllipsisType = ...) -> dict[str, Array]:
-        """Returns the gradients (d,) that the rule wants, after so many steps. If they are stacked,
-        `lane` says of which job."""
+    def by_products(self, steps: int, start: Array, lane: int | EllipsisType = ...) -> dict[str, Array]:
+        """Returns the gradients (d,) that the rule wants of a job, after so many steps from
+        `start`, and lying where that does. If they are stacked, `lane` says of which job."""
         wanted: dict[str, Array] = {}
-        for name, value, count in (("first_gradient", self.first, 1), ("mean_gradient", self.total, steps)):
+        for name, value, count in zip(BY_PRODUCTS, (self.first, self.total), (1, steps), strict=True):
             if name in self.rule.wants:
-                start = self.rule.start
-                wanted[name] = np.zeros_like(start[lane]) if value is None or not steps else answer(value[lane] / count, start)
+                wanted[name] = np.zeros_like(start) if value is None or not steps else answer(value[lane] / count, start)
         return wanted
 
 
@@ -154,8 +151,9 @@ class Directions(Direction):
         """`flat` has the models (lanes, d), and `age` the number of a lane's step among those of
         its job (lanes, 1), from 1 on."""
         super().__init__(rule, local, flat.device)
-        self.age, self.is_new = age, False
+        self.age = age
         self.u = torch.zeros_like(flat) if self.momentum else None
+        self.moments = [torch.zeros_like(flat) for _ in range(4)] if rule.optimizer == "adamw" else None
         self.first, self.total = (torch.zeros_like(flat) if name in rule.wants else None for name in BY_PRODUCTS)
 
     def restart(self, rule: LocalRule, lane: int | EllipsisType = ...) -> None:
@@ -164,7 +162,7 @@ class Directions(Direction):
         for kept, vector in ((self.start, rule.start), (self.correction, rule.correction), (self.anchor, rule.anchor)):
             if kept is not None and vector is not None:
                 load(kept[lane], vector)
-        for kept in (self.u, self.total, *(self.moments or ())):
+        for kept in (self.u, self.total, *(self.moments or ())[:2]):
             if kept is not None:
                 kept[lane].zero_()
 
@@ -173,8 +171,3 @@ class Directions(Direction):
         if self.first is not None:
             torch.where(self.age == 1, h, self.first, out=self.first)
         return h
-
-
-def _begun(kept: torch.Tensor | None, values: torch.Tensor) -> torch.Tensor:
-    """Returns a copy of the values, in memory that is kept if there is some."""
-    return values.clone() if kept is None else kept.copy_(values)

@@ -115,6 +115,7 @@ def made_again(cells: str, runs: int, folder: Path) -> CompletedProcess[str]:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.fashion
 def test_a_cell_gives_the_committed_digests(tmp_path: Path) -> None:
     result = made_again("3", 3, tmp_path)

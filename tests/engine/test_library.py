@@ -41,7 +41,10 @@ def no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("FEDBENCH_DOWNLOAD", raising=False)
 
 
-@pytest.mark.parametrize("name", names())
+LONG = "defedavg-cifar10-two-class"  # its plans have up to three million jobs
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name == LONG else name for name in names()])
 def test_time_ends_the_run_of_every_algorithm(name: str) -> None:
     """With default options, of which some update at every arrival: far below the guard, also where
     clients that are alone wait for no slow network. Algorithms that do not apply are left out:

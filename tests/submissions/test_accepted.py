@@ -19,6 +19,7 @@ from tests.submissions.tampering import said
 DAY = "2031-05-18"
 
 
+@pytest.mark.slow
 def test_validity_is_that_of_the_history(copy: Path) -> None:
     folder, digest = copy.parent, check(copy).digest or ""
     for event, validity in (("received", "self-reported"), ("checked", "checked"), ("re-run", "re-run-identical")):

@@ -64,6 +64,7 @@ def test_the_page_says_what_the_plan_says() -> None:
         assert shown[pair.algorithm, pair.scenario] == (pair.reason or "runs"), AGAIN
 
 
+@pytest.mark.slow
 @pytest.mark.fashion
 def test_the_whole_page() -> None:
     if missing("fashion_mnist"):

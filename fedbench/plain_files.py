@@ -89,17 +89,17 @@ def json_of(given: str, where: str, error: type[FedbenchError] = UsageError, *, 
         raise error(f"{where}: {refused}") from None
 
 
-def mapping(file: Path, name: str) -> dict[str, Any]:
-    """Returns the mapping of keys in a YAML file. `name` says what the file is, such as `scenario`.
-    UsageError if it holds no mapping."""
-    return mapping_in(text(file, 4 * strict_yaml.LARGEST, name), f"{name} {file}")
+def mapping(file: Path, name: str, most: int = strict_yaml.LARGEST) -> dict[str, Any]:
+    """Returns the mapping of keys in a YAML file of at most `most` characters. `name` says what the
+    file is, such as `scenario`. UsageError if it holds no mapping."""
+    return mapping_in(text(file, 4 * most, name), f"{name} {file}", most)
 
 
-def mapping_in(given: str, where: str) -> dict[str, Any]:
-    """Returns the mapping of keys that a YAML text holds. `where` names its file in messages.
-    UsageError if it holds no mapping."""
+def mapping_in(given: str, where: str, most: int = strict_yaml.LARGEST) -> dict[str, Any]:
+    """Returns the mapping of keys that a YAML text of at most `most` characters holds. `where`
+    names its file in messages. UsageError if it holds no mapping."""
     try:
-        found = strict_yaml.load(given)
+        found = strict_yaml.load(given, most)
     except strict_yaml.RefusedYamlError as error:
         raise UsageError(f"{where}: {error}") from None
     except (yaml.YAMLError, ValueError) as error:

@@ -89,17 +89,17 @@ if yaml.__with_libyaml__:
             Composer.__init__(self)
 
 
-def load(text: str) -> Any:
-    """Returns the mappings, lists and scalars that a YAML text holds. A number such as 1:30, 010 or
-    0x10 stays text, as does a date.
+def load(text: str, most: int = LARGEST) -> Any:
+    """Returns the mappings, lists and scalars that a YAML text of at most `most` characters holds.
+    A number such as 1:30, 010 or 0x10 stays text, as does a date.
 
     Raises:
         RefusedYamlError: the text breaks a rule of this module, such as a repeated key. The message
             needs no more words around it.
         yaml.YAMLError: the text is not YAML.
     """
-    if len(text) > LARGEST:
-        raise RefusedYamlError(f"expected at most {LARGEST:,} characters, got {len(text):,}")
+    if len(text) > most:
+        raise RefusedYamlError(f"expected at most {most:,} characters, got {len(text):,}")
     if yaml.__with_libyaml__:
         with contextlib.suppress(yaml.YAMLError, UnicodeError):
             return yaml.load(text, Loader=_FastLoader)

@@ -40,7 +40,7 @@ def frozen_in(files: Files, suite: Suite, plugins: Plugins = NONE) -> tuple[Tune
         return None, {}
     name = TUNED
     try:
-        content = plain_files.mapping_in(plain_files.decoded(files[TUNED], TUNED), TUNED)
+        content = plain_files.mapping_in(plain_files.decoded(files[TUNED], TUNED), TUNED, tuned.LARGEST)
         frozen = tuned.parse(content, suite, TUNED)
         _check_options(frozen, suite, plugins)
         expected, rule = _space_hash(frozen, suite, plugins), RULE[tuning_of(suite).method]

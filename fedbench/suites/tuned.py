@@ -28,6 +28,9 @@ Chosen = Mapping[tuple[str, str], Choice]
 TUNED = " (tuned)"
 """The end of the name of a row with tuned options."""
 
+LARGEST = 1 << 21
+"""The largest file in characters. A choice takes about 500, and a suite may have some thousand."""
+
 
 class Tuned(Part):
     """The options that were chosen, by point and selector. `space_hash` is the hash of what the
@@ -93,7 +96,7 @@ def _content(choice: Choice) -> dict[str, object]:
 def read(file: Path, suite: Suite) -> Tuned:
     """Returns the tuned options in a file. Raises UsageError if there are none in it, or if they
     are of another suite or design."""
-    return parse(plain_files.mapping(file, "tuned options"), suite, str(file))
+    return parse(plain_files.mapping(file, "tuned options", LARGEST), suite, str(file))
 
 
 def parse(content: Mapping[str, object], suite: Suite, where: str) -> Tuned:

@@ -110,6 +110,8 @@ CASES = [
     ),
     _tuned("a pipe", Pipe(), "it is no plain file"),
     _tuned("a device without an end", Link("/dev/urandom"), "it is no plain file"),
+    _tuned("more than two million characters", lambda: "a: " + "x" * (1 << 21), "expected at most 2,097,152 characters"),
+    _tuned("a million values", lambda: "a: [" + "a," * 1_040_000 + "a]", "unknown key a"),
     _tuned("100,000 levels", "{a: " * 100_000, "expected at most 30 levels"),
     _tuned(
         "10,000 unknown points",

@@ -148,7 +148,7 @@ py::dict DeviceArray::interface() const {
     result["typestr"] = view_.type == "float32" ? "<f4" : view_.type == "float64" ? "<f8" : "<i8";
     result["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(view_.data), false);
     result["strides"] = py::none();
-    result["stream"] = later_ ? py::object(py::int_(reinterpret_cast<std::uintptr_t>(memory_.stream()))) : py::none();
+    result["stream"] = later_ ? py::object(py::int_(later_stream())) : py::none();
     result["version"] = 3;
     return result;
 }

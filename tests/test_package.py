@@ -47,6 +47,22 @@ def test_a_start_loads_no_more_than_it_needs(code: str, loaded: set[str]) -> Non
     assert result.stdout.splitlines()[-1] == f"loaded {sorted(loaded)}", result.stderr
 
 
+def test_no_verb_loads_what_takes_long_before_it_is_used() -> None:
+    slow = {"matplotlib", "pandas", "ray", "scipy", "sklearn", "torch", "transformers"}
+    code = f"import sys; from fedbench.cli.verbs import VERBS, loaded; [loaded(name) for name in VERBS]; print({slow} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stdout == "set()\n", result.stderr
+
+
+def test_python_can_run_the_package() -> None:
+    program = [sys.executable, "-m", "fedbench"]
+    result = subprocess.run([*program, "--version"], capture_output=True, text=True, check=False)
+    assert result.stdout == f"fedbench {fb.__version__}\n", result.stderr
+    result = subprocess.run([*program, "nothing"], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.startswith("Usage: fedbench [OPTIONS]")
+
+
 def test_the_lines_of_the_help_are_those_of_the_verbs() -> None:
     for name, verb in VERBS.items():
         command = loaded(name)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from scipy.special import fdtrc, ndtri
 
 from fedbench.engine.data import Data, shards_of
 from fedbench.engine.transfers import Messages, Transfer
@@ -158,6 +157,8 @@ class Heterogeneity:
         1 - strength^2. So if the place of a client in the order of slowness is turned into the
         score that it has in a normal sample, its correlation with the trait is about the strength.
         """
+        from scipy.special import fdtrc  # all verbs start faster without it
+
         slow, x = _normal_scores(self.jobs), traits - traits.mean(axis=0)
         if self.spread == 0:
             return 0.0
@@ -174,6 +175,8 @@ class Heterogeneity:
 def _normal_scores(values: Weights) -> Weights:
     """Returns for every value (n,) what has its rank in a normal sample; equal ones have the mean
     rank. Their mean is 0."""
+    from scipy.special import ndtri  # late, as in _tie
+
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     middle = np.cumsum(sizes) - sizes / 2
     found = ndtri(middle[group] / len(values))

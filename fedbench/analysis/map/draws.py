@@ -19,7 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cholesky
 
 from fedbench.analysis.map.factors import Columns, Design, Floats
 from fedbench.analysis.map.fit import Fit, refitted
@@ -100,6 +99,8 @@ def drawn(fit: Fit, *, seed: int = 0, replicates: int = REPLICATES, draws: int =
 def _replicate(fit: Fit, generator: np.random.Generator, draws: int) -> tuple[Floats, float, float]:
     """Returns draws of the coefficients, and the standard deviations of what an algorithm and all
     algorithms have of their own at a point."""
+    from scipy.linalg import cholesky  # late, as in posterior.py
+
     again = refitted(fit.design, made_up(fit, generator), fit.x, fit.variances).variances
     variances = fit.variances.corrected(again)
     found, _ = settled(fit.runs, fit.x, variances, fit.sites)

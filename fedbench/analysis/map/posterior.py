@@ -23,8 +23,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import log_ndtr
 
 from fedbench.analysis.map.factors import LEVEL, MAIN, Floats, Integers
 from fedbench.analysis.map.runs import Runs
@@ -181,6 +179,8 @@ def _solved(runs: Runs, x: Floats, given: Variances, information: Floats, toward
     system[size:, size:] = np.einsum("nut,nuq->tq", luck, with_luck) + np.eye(draws) / given.tuning
     right[:size] = np.einsum("nuk,nu,ni->ki", unit, toward, x, optimize=True).ravel()
     right[size:] = np.einsum("nut,nu->t", luck, toward)
+    from scipy.linalg import cho_factor, cho_solve  # all verbs start faster without it
+
     covariance = cho_solve(cho_factor(system, lower=True), np.eye(len(system)))
     return covariance @ right, covariance
 
@@ -224,6 +224,8 @@ class Errors:
 
 def renewed(runs: Runs, given: Variances, sites: Sites, found: Posterior, damping: float = DAMPING) -> tuple[Sites, Errors]:
     """Returns better observations in the place of censored runs, and the errors of all runs."""
+    from scipy.special import log_ndtr  # late, as in _solved
+
     noise = given.noise[runs.algorithm][:, :, None]
     without = 1 / np.maximum(1 / found.expected_variance - sites.precision * runs.is_censored, 1e-9)
     middle = without * (found.expected / found.expected_variance - sites.precision * sites.value * runs.is_censored)

@@ -40,15 +40,6 @@ def close_to_best(costs: Floats, runs_there: Flags | None = None) -> Floats:
     return np.asarray((regrets(costs, runs_there) <= np.log(CLOSE)).mean(axis=0))
 
 
-def by_region(values: Floats, regions: Sequence[str]) -> Mapping[str, Floats]:
-    """Returns the means of values (L, ..) over the levels of each region, of which `regions` has
-    the name for each level."""
-    if len(regions) != len(values):
-        raise UsageError(f"map: {len(regions)} names of regions for {len(values)} levels")
-    named = np.array(regions)
-    return {name: values[named == name].mean(axis=0) for name in dict.fromkeys(regions)}
-
-
 def predicted_set(costs: Floats, runs_there: Flags | None = None, sure: float = SURE) -> Flags:
     """Returns the algorithms to try (L, K): those that are most often close to the best come first,
     each one in the draws in which those before it are not, until with probability `sure` one of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbench.analysis.map.answers import always, by_region, close_to_best, predicted_set, regrets, waiting
+from fedbench.analysis.map.answers import always, close_to_best, predicted_set, regrets, waiting
 from fedbench.analysis.map.draws import Draws, drawn
 from fedbench.analysis.map.factors import Design
 from fedbench.analysis.map.fit import fit
@@ -35,13 +35,6 @@ def test_a_set_takes_in_who_is_close_where_the_others_are_not() -> None:
     assert predicted_set(COSTS, sure=0.75).tolist() == [[True, False, False]]
     assert predicted_set(COSTS, sure=0.9).tolist() == [[True, False, True]]
     assert predicted_set(COSTS, FIRST_TWO, sure=0.9).tolist() == [[True, True, False]]
-
-
-def test_regions() -> None:
-    found = by_region(np.array([[1.0, 2.0], [3.0, 6.0], [5.0, 4.0]]), ["calm", "rough", "calm"])
-    assert {name: values.tolist() for name, values in found.items()} == {"calm": [3, 3], "rough": [3, 6]}
-    with pytest.raises(UsageError, match=r"^map: 1 names of regions for 2 levels$"):
-        by_region(np.zeros((2, 2)), ["calm"])
 
 
 @pytest.fixture(scope="module", name="world")

@@ -12,14 +12,13 @@ from typing import Protocol
 import numpy as np
 
 from fedbench.engine.execute import Execution
+from fedbench.engine.goal import Goal
 from fedbench.engine.measures import OfUnseen, OverParts, Parts, Unseen
 from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.own_metrics import Measure
-from fedbench.results import holding
 from fedbench.results.sections import METRICS
 from fedbench.scenarios.grid import Grid
-from fedbench.scenarios.schema import Target
 from fedbench.shards import Shards
 from fedbench.types import Array, Vector
 
@@ -30,10 +29,6 @@ from a grid point on that have metrics."""
 Others = Mapping[str, Measure | OverParts | OfUnseen]
 Evaluate = Callable[[Sequence[Snapshot]], list[Metrics]]
 """A function from models to the metrics of each by name."""
-
-
-class GoalHeld(Exception):
-    """Ends a run: its last row is the first at which the goal was met for long enough."""
 
 
 class Evaluator:
@@ -156,22 +151,19 @@ class Fills(Protocol):
 class GridEvaluator:
     """An observer that gives each point of the evaluation grid the metrics of the newest version
     whose time is at or before it. If there is a `goal`, it raises GoalHeld at the first grid point
-    at which the goal is met for the `hold_points`-th time in a row, or with None at which it is
-    held by the rules of reaching, and makes no later row. Without one, models wait until there are
-    `at_a_time`, which are then evaluated together. `own` are the names of metrics of the user's
-    own, and `sign` is -1.0 if the goal's metric is met at or below its value. `along` hears of
-    every version before its last time."""
+    at which the goal is held, and makes no later row. Models wait until there are `at_a_time`, or
+    until the goal is held if all of them meet it. They are then evaluated together, which reads the
+    examples once. `own` are the names of metrics of the user's own. `along` hears of every version
+    before its last time."""
 
     def __init__(
         self,
         evaluate: Evaluate,
         grid: Grid,
         progress: Progress | None = None,
-        goal: Target | None = None,
-        hold_points: int | None = 1,
+        goal: Goal | None = None,
         at_a_time: int = 1,
         own: Sequence[str] = (),
-        sign: float = 1.0,
         along: Fills | None = None,
     ) -> None:
         self._evaluate = evaluate
@@ -180,13 +172,11 @@ class GridEvaluator:
         self._complete = 0  # how many rows have metrics: the first ones
         self._waiting: dict[int, Snapshot] = {}  # by version
         self._known: dict[int, Metrics] = {}  # by version: what was evaluated last
-        self._at_a_time = at_a_time if goal is None else 1
+        self._at_a_time = at_a_time
         self.progress = progress
-        self._goal, self._hold_points, self._sign = goal, hold_points, sign
+        self.goal = goal
         self.names = (*METRICS, *own)
         self.along = along
-        self._held = self._seen = 0
-        self._begin = 0  # the first of the rows that meet the goal up to the last row, or to the one before
 
     @property
     def rows(self) -> list[Metrics]:
@@ -223,9 +213,13 @@ class GridEvaluator:
         while len(self._rows) < points:
             self._rows.append({"seconds": self.grid.time_ns(len(self._rows)) / NANOSECONDS, "version": version})
             self._await(execution, version)
-            if len(self._waiting) >= self._at_a_time or not self._waiting:
+            if len(self._waiting) >= self._at_a_time or not self._waiting or (self.goal and self.goal.may_be_held(self._rows)):
                 self._evaluate_waiting()
             self._end_if_held()
+
+    def _end_if_held(self) -> None:
+        if self.goal is not None:
+            self.goal.see(self._rows, self._complete)
 
     def _await(self, execution: Execution, version: int) -> None:
         """Keeps the current model, of this version, until it is evaluated."""
@@ -240,33 +234,6 @@ class GridEvaluator:
         for row in self._rows[self._complete :]:
             row.update(self._known[int(row["version"])])
         self._complete = len(self._rows)
-
-    def _end_if_held(self) -> None:
-        """Counts how many of the last rows meet the goal in a row; rows from a checkpoint count
-        too. Values are compared in float32, since the curves keep them so. Raises GoalHeld if there
-        are enough. Most updates add no row, and change nothing."""
-        if self._goal is None or self._seen == len(self._rows):
-            return
-        for place, row in enumerate(self._rows[self._seen :], self._seen):
-            self._begin = self._begin if self._held else place
-            is_met = self._sign * np.float32(row[self._goal.metric]) >= self._sign * self._goal.value
-            self._held = self._held + 1 if is_met else 0
-        self._seen = len(self._rows)
-        if self._is_held():
-            raise GoalHeld
-
-    def _is_held(self) -> bool:
-        """Returns whether the last rows that meet the goal are enough. They end with the last row
-        of all, or just before it."""
-        if self._hold_points is not None:
-            return self._held >= self._hold_points
-        if not self._held and self._begin == self._seen - 1:
-            return False  # no row meets the goal, as in most of a run
-        places = range(self._begin, self._seen)
-        above = np.array([place < self._seen - 1 or self._held > 0 for place in places], np.bool_)
-        at_ns = np.array([self.grid.time_ns(place) for place in places], np.int64)
-        version = np.array([self._rows[place]["version"] for place in places], np.int64)
-        return holding.stop(above, at_ns, version) is not None
 
     @property
     def end_seconds(self) -> float:

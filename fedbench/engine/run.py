@@ -14,9 +14,10 @@ from fedbench.engine import keep
 from fedbench.engine.alone import AloneEvaluator
 from fedbench.engine.along import Along, check_times, point
 from fedbench.engine.checkpoint import Checkpointer, restore
-from fedbench.engine.evaluate import Evaluator, GoalHeld, GridEvaluator, Progress
+from fedbench.engine.evaluate import Evaluator, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.final import final
+from fedbench.engine.goal import GoalHeld, goal_of
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.measures import measure_of
 from fedbench.engine.memory import server_bytes, server_vectors
@@ -157,17 +158,9 @@ class Run:
 
     @functools.cached_property
     def grid(self) -> GridEvaluator:
-        s = self.spec.scenario
+        s, evaluator = self.spec.scenario, self.evaluator
         return GridEvaluator(
-            self.evaluator.metrics,
-            s.evaluation.grid,
-            self.progress,
-            s.goal,
-            s.budget.hold_points if s.budget.hold == "points" else None,
-            self.evaluator.at_a_time,
-            [*self.evaluator.others],
-            1.0 if s.goal is None else s.sign(s.goal.metric),
-            self.along,
+            evaluator.metrics, s.evaluation.grid, self.progress, goal_of(s), evaluator.at_a_time, [*evaluator.others], self.along
         )
 
     @functools.cached_property

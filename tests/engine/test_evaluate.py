@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench.engine.evaluate import GoalHeld, GridEvaluator
+from fedbench.engine.evaluate import GridEvaluator
+from fedbench.engine.goal import Goal, GoalHeld
 from fedbench.engine.trainers.base import Snapshot
+from fedbench.results import holding
 from fedbench.results.record import first_held
 from fedbench.scenarios.grid import EvenGrid
 
@@ -92,20 +94,31 @@ def test_who_looks_at_the_rows_finds_them_complete() -> None:
     assert evaluator.metrics_of(execution, 4)["test_accuracy"] == 4  # type: ignore[arg-type]
 
 
-def test_with_a_goal_no_model_waits() -> None:
+@pytest.mark.parametrize(
+    ("hold_points", "at_a_time", "calls", "end"),
+    [
+        (1, 8, [1] * 5, 4),
+        (3, 8, [3, 3, 1], 6),  # 0 1 2, then 3 4 5, of which 4 and 5 meet it
+        (3, 2, [2, 2, 2, 1], 6),
+        (None, 8, [3, 3, 1], 6),  # the rules ask for three models from 4 s on
+    ],
+)
+def test_models_wait_until_the_goal_may_be_held(hold_points: int | None, at_a_time: int, calls: list[int], end: int) -> None:
     execution = Counting()
-    evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(4), at_a_time=8)
+    evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(4, hold_points), at_a_time=at_a_time)
     with pytest.raises(GoalHeld):
-        walk(execution, evaluator, [0.5, 1.5, 2.5, 3.5, 4.5, 5.5])
-    assert execution.calls == [1] * 5
+        walk(execution, evaluator, [place + 0.5 for place in range(20)])
+    assert execution.calls == calls
+    assert evaluator.columns()["version"].tolist() == [*range(end + 1)]
 
 
 def test_two_updates_in_one_instant() -> None:
     assert play([1.0, 1.0], 1.0)[0]["version"].tolist() == [0, 2]
 
 
-def goal(value: float) -> Any:
-    return SimpleNamespace(metric="test_accuracy", value=value)
+def goal(value: float, hold_points: int | None = 1) -> Goal:
+    target: Any = SimpleNamespace(metric="test_accuracy", value=value)
+    return Goal(target, EvenGrid(SECOND), hold_points)
 
 
 def test_it_ends_at_the_first_point_at_which_the_goal_is_met() -> None:
@@ -129,7 +142,7 @@ def test_what_was_reached_before_a_checkpoint_counts() -> None:
     evaluated."""
     for hold_points, asked in ((2, 0), (3, 1)):
         execution = Counting()
-        evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(5), hold_points=hold_points)
+        evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(5, hold_points))
         evaluator.rows, execution.state.x = restored(5.0, 0.5, 5.0, 6.0), np.array([7.0])
         with pytest.raises(GoalHeld):
             evaluator.before_update(execution, 0, 9 * SECOND)  # type: ignore[arg-type]
@@ -137,9 +150,17 @@ def test_what_was_reached_before_a_checkpoint_counts() -> None:
         assert len(evaluator.rows) == 4 + asked
 
 
-def end_by_the_rule(curve: list[float], value: float, hold_points: int) -> int | None:
+def end_by_the_rule(curve: list[float], value: float, hold_points: int | None) -> int | None:
     """The first place whose last `hold_points` values, itself among them, are all there and all at
-    least `value`."""
+    least `value`; with None that of the rules of reaching, one evaluation a second."""
+    if hold_points is None:
+        seconds = np.arange(len(curve), dtype=np.int64)
+        return holding.stop(np.array(curve) >= value, seconds * SECOND, seconds)
+    assert first_held(np.array(curve, np.float32), value, hold_points) == _end_by_points(curve, value, hold_points)
+    return _end_by_points(curve, value, hold_points)
+
+
+def _end_by_points(curve: list[float], value: float, hold_points: int) -> int | None:
     for place in range(len(curve)):
         window = curve[max(0, place + 1 - hold_points) : place + 1]
         if len(window) == hold_points and all(one >= value for one in window):
@@ -149,24 +170,27 @@ def end_by_the_rule(curve: list[float], value: float, hold_points: int) -> int |
 
 @given(
     curve=st.lists(st.sampled_from([0.25, 0.5, 0.75, float("nan")]), min_size=1, max_size=40),
-    hold_points=st.integers(1, 6),
+    hold_points=st.integers(1, 6) | st.none(),
     resumed_at=st.integers(0, 40),
+    at_a_time=st.integers(1, 9),
 )
-def test_it_ends_as_the_rule_says_on_any_curve(curve: list[float], hold_points: int, resumed_at: int) -> None:
+def test_it_ends_as_the_rule_says_on_any_curve(
+    curve: list[float], hold_points: int | None, resumed_at: int, at_a_time: int
+) -> None:
     """One update a second; version v scores curve[v]. The run is interrupted before an update, and
     goes on with the rows it had."""
     wanted = end_by_the_rule(curve, 0.5, hold_points)
-    assert first_held(np.array(curve, np.float32), 0.5, hold_points) == wanted
+
+    def begun() -> GridEvaluator:
+        return GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(0.5, hold_points), at_a_time=at_a_time)
+
     execution = Counting()
-    evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(0.5), hold_points=hold_points)
+    evaluator = begun()
     ended = False
     for version, accuracy in enumerate(curve):
         execution.version, execution.state.x = version, np.array([accuracy])
         if version == resumed_at:
-            rows, evaluator = (
-                evaluator.rows,
-                GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(0.5), hold_points=hold_points),
-            )
+            rows, evaluator = evaluator.rows, begun()
             evaluator.rows = rows
         try:
             evaluator.before_update(execution, version, (version + 1) * SECOND)  # type: ignore[arg-type]

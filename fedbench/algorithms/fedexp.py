@@ -46,7 +46,7 @@ class FedExP(RepeatingCohort):
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         a = self.entry_weights(batch, tools.info)
         D = k.weighted_sum(a, batch.delta)
-        spread = sum(a_i * k.dot(delta, delta) for a_i, delta in zip(a.tolist(), batch.delta, strict=True))
+        spread = k.ordered_sum(a_i * k.dot(delta, delta) for a_i, delta in zip(a.tolist(), batch.delta, strict=True))
         state.eta = max(1.0, spread / (2 * (k.dot(D, D) + self.eps)))
         state.x, state.x_prev = state.x + state.eta * D, state.x
 

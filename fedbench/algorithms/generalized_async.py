@@ -57,7 +57,7 @@ class GeneralizedAsync(Algorithm):
         if self.routing == "rates":
             info.check_seconds()
         rates = np.ones(info.clients) if self.routing == "uniform" else 1 / info.job_seconds
-        return np.asarray(rates / sum(rates.tolist()))
+        return np.asarray(rates / k.ordered_sum(rates.tolist()))
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         info, M, j = tools.info, len(batch.clients), batch.clients

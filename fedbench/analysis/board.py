@@ -99,7 +99,7 @@ class Standing:
     @property
     def cost(self) -> float:
         """Returns the geometric mean of the seconds to `decided`."""
-        return math.exp(sum(math.log(one.cost) for one in self.decided) / len(self.decided))
+        return math.exp(math.fsum(math.log(one.cost) for one in self.decided) / len(self.decided))
 
     @property
     def is_bound(self) -> bool:

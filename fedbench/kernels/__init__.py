@@ -26,6 +26,7 @@ from fedbench.kernels.scheduler import route
 from fedbench.kernels.server import (
     direction_angle,
     direction_cosine,
+    ordered_sum,
     participation_weights,
     staleness_weight,
     steps_by_speed,
@@ -51,6 +52,7 @@ __all__ = [
     "movement",
     "newest_mean",
     "norm",
+    "ordered_sum",
     "participation_weights",
     "rate_for",
     "route",

@@ -1,9 +1,12 @@
-"""Mathematics that several server rules share: aggregation weights, staleness weights, and the
-cosine between two directions."""
+"""Mathematics that several server rules share: aggregation weights, staleness weights, sums, and
+the cosine between two directions."""
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -16,6 +19,31 @@ from fedbench.types import Batch, Info, Integers, Vector, Weights
 
 WeightRule = Literal["uniform", "examples", "p", "p_normalised", "unbiased"]
 StalenessRule = Literal["constant", "poly", "hinge"]
+
+
+def ordered_sum(values: Iterable[float]) -> float:
+    """Returns the sum of numbers, added one after another from 0 on.
+
+    Python's `sum` does so up to version 3.11. From 3.12 on it makes up for roundings of floats, so
+    a run that used it would have other bits there.
+
+    Parameters
+    ----------
+    values : iterable of float
+        The numbers.
+
+    Returns
+    -------
+    float
+        The sum; 0.0 of none.
+
+    Examples
+    --------
+    >>> from fedbench import kernels
+    >>> kernels.ordered_sum([0.1] * 10)
+    0.9999999999999999
+    """
+    return functools.reduce(operator.add, values, 0.0)
 
 
 def weights(rule: WeightRule, batch: Batch, info: Info) -> Weights:

@@ -6,6 +6,7 @@ A new column is an entry of `DECLARED`. A measure that is new too is made in `an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -134,7 +135,7 @@ def _computing(seen: Seen) -> Cell:
     them."""
     made = [one.wall_seconds for one in seen.row.made]
     known = [one for one in made if one is not None]
-    mean = sum(known) / len(known) if known and len(known) == len(made) else None
+    mean = math.fsum(known) / len(known) if known and len(known) == len(made) else None
     return Cell(number(mean), sort=mean)
 
 

@@ -101,7 +101,7 @@ def _rows_of(boards: Mapping[str, Sequence[Standing]], system: str | None) -> di
 def _rank(rows: Rows, label: str) -> tuple[bool, float, str]:
     """Returns the key by which the algorithms of a system are sorted."""
     regrets = [math.log(row.regret.value) for row in rows.values() if row.regret is not None]
-    return any(row.solved == 0 for row in rows.values()), sum(regrets) / max(1, len(regrets)), label
+    return any(row.solved == 0 for row in rows.values()), math.fsum(regrets) / max(1, len(regrets)), label
 
 
 def _cheapest(document: Document, kind: Kind, point: str, system: str) -> str:

@@ -39,7 +39,7 @@ def closed_network(rates: Sequence[float], routing: Sequence[float], tasks: int,
     """
     rho = [r / mu for r, mu in zip(routing, rates, strict=True)]
     away = [r * d for r, d in zip(routing, delay, strict=True)]
-    G = [sum(away) ** m / math.factorial(m) for m in range(tasks + 1)]
+    G = [math.fsum(away) ** m / math.factorial(m) for m in range(tasks + 1)]
     for load in rho:
         for m in range(1, tasks + 1):
             G[m] += load * G[m - 1]
@@ -49,7 +49,7 @@ def closed_network(rates: Sequence[float], routing: Sequence[float], tasks: int,
         """Returns the mean number of tasks of client i if c circulate."""
         if c == 0:
             return 0.0
-        queued = sum(rho[i] ** m * G[c - m] for m in range(1, c + 1))
+        queued = math.fsum(rho[i] ** m * G[c - m] for m in range(1, c + 1))
         return (queued + away[i] * G[c - 1]) / G[c]
 
     clients = range(len(rho))

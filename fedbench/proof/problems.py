@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fedbench import kernels as k
 from fedbench.proof.compare import Unsupported
 from fedbench.proof.forms import Form
 from fedbench.types import Vector, Weights
@@ -45,7 +46,7 @@ class Problem:
 
     def metrics(self, x: Vector) -> dict[str, float]:
         """Returns the loss F(x) = sum_i p_i F_i(x)."""
-        return {"train_loss": float(sum(p * self.loss(i, x) for i, p in enumerate(self.weights)))}
+        return {"train_loss": k.ordered_sum(p * self.loss(i, x) for i, p in enumerate(self.weights))}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
@@ -219,7 +220,7 @@ class Ledger(Section):
         """Returns the share of some counts in another; None if one of them is not there, or if the
         whole is 0."""
         values = [getattr(self, part) for part in parts]
-        return float(sum(values) / getattr(self, whole)) if getattr(self, whole) and None not in values else None
+        return float(math.fsum(values) / getattr(self, whole)) if getattr(self, whole) and None not in values else None
 
 
 SERVER_LEDGER = ("server_forward_examples", "server_gradient_examples", "server_busy_seconds", "public_logits_vectors")

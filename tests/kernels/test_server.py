@@ -123,6 +123,13 @@ def test_staleness_weights_are_1_when_fresh_and_never_grow(rule: Any) -> None:
     assert (s > 0).all()
 
 
+def test_an_ordered_sum_rounds_after_every_number() -> None:
+    """As `sum` did up to Python 3.11; without the roundings it would be 1, and 2."""
+    assert kernels.ordered_sum([0.1] * 10) == 0.9999999999999999
+    assert kernels.ordered_sum([1e100, 1.0, -1e100, 1.0]) == 1.0
+    assert repr(kernels.ordered_sum(())) == "0.0"
+
+
 @pytest.mark.parametrize(
     ("seconds", "steps", "expected"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -80,7 +81,7 @@ def bound(check: str, measured: float, terms: dict[str, float], *, conditions: b
         terms: the terms of the bound by name, `transient` among them.
         conditions: whether the measured run met the theorem's assumptions.
     """
-    limit = sum(terms.values())
+    limit = math.fsum(terms.values())
     shares = tuple((name, term / limit) for name, term in terms.items())
     has_power = dict(shares)["transient"] <= 0.5
     return Row(check, "bound", measured, limit, conditions and has_power and measured <= limit, shares=shares)

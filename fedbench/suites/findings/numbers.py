@@ -121,7 +121,7 @@ def default_over_tuned(results: Results, row: str) -> dict[str, float]:
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
 def leaders(results: Results, kind: str, point: str) -> dict[Rule, str | None]:
@@ -189,4 +189,4 @@ def _cheapest_at(results: Results, point: str, one: Ranking, target: float) -> t
 def mean_regret(found: Mapping[str, Ranking], row: str) -> float:
     """Returns the mean log regret of a row over the points that have it."""
     values = [math.log(regret.value) for one in found.values() if row in one.rows and (regret := one.regret(row)) is not None]
-    return sum(values) / len(values)
+    return math.fsum(values) / len(values)

@@ -296,4 +296,4 @@ def _luck(results: Results) -> float | None:
     if not several:
         return None
     freedom = sum(len(found) - 1 for found in several)
-    return math.sqrt(sum(float(np.var(found)) * len(found) for found in several) / freedom)
+    return math.sqrt(math.fsum(float(np.var(found)) * len(found) for found in several) / freedom)

@@ -40,6 +40,14 @@ std::tuple<double, double, double, double> movement_of(const py::object& x, cons
     return {sums.x2, sums.moved2, sums.delta2, sums.product};
 }
 
+py::object row_dots_of(const py::object& matrix, const py::object& vector) {
+    const auto rows = matrix_of<double>("matrix", matrix);
+    const auto x = vector_of<double>("vector", vector, side_of(matrix, 1));
+    std::vector<double> out(side_of(matrix, 0));
+    row_dots(rows, x, out);
+    return take(std::move(out));
+}
+
 }  // namespace
 
 void register_accumulate(py::module_& module) {
@@ -47,6 +55,7 @@ void register_accumulate(py::module_& module) {
     module.def("weighted_sum", by_dtype<1>(&weighted_sum_into<float>, &weighted_sum_into<double>), py::arg("weights"), py::arg("vectors"),
                py::arg("out"), isa);
     module.def("movement", by_dtype<0>(&movement_of<float>, &movement_of<double>), py::arg("x"), py::arg("base"), py::arg("delta"), isa);
+    module.def("row_dots", &row_dots_of, py::arg("matrix"), py::arg("vector"));
     module.def("dot", by_dtype<0>(&dot_of<float>, &dot_of<double>), py::arg("a"), py::arg("b"), isa);
 }
 

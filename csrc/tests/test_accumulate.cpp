@@ -172,6 +172,28 @@ void errors() {
     check_throws<std::invalid_argument>([&] { dot<Real>(a, b); }, "got 3 and 4");
 }
 
+void rows_and_their_products() {
+    RandomStream stream(5, Purpose::parameters);
+    for (std::size_t rows : {0, 1, 2, 3, 4, 5, 6, 7, 8, 23})
+        for (std::size_t n : {0, 1, 2, 3, 4, 5, 6, 7, 10, 61}) {
+            const auto matrix = random_vector<double>(stream, rows * n), x = random_vector<double>(stream, n);
+            std::vector<double> out(rows);
+            row_dots(matrix, x, out);
+            for (std::size_t r = 0; r < rows; ++r) {
+                long double exact = 0, size = 0;
+                for (std::size_t i = 0; i < n; ++i) {
+                    const long double term = static_cast<long double>(matrix[r * n + i]) * x[i];
+                    exact += term, size += std::abs(term);
+                }
+                const double bound = static_cast<double>(size) * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+                check(std::abs(static_cast<double>(out[r] - exact)) <= bound, "the product with row " + std::to_string(r));
+            }
+        }
+    std::vector<double> out(2);
+    check_throws<std::invalid_argument>([&] { row_dots(std::vector<double>(5), std::vector<double>(3), out); },
+                                        "expected 2 rows of 3 numbers, got 5 numbers");
+}
+
 void threads() {
     const Case<float> c(7, 5, 5000);
     const std::vector<float> expected = plain_weighted_sum(c, 5000);
@@ -200,6 +222,7 @@ int main() {
     float32_norms_in_float64();
     errors<float>();
     errors<double>();
+    rows_and_their_products();
     threads();
     return testing::report("accumulate");
 }

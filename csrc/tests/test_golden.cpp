@@ -65,6 +65,17 @@ std::uint64_t sums(InstructionSet isa) {
         .value();
 }
 
+/// Products with rows: the last ones and an only one have orders of their own.
+std::uint64_t products(std::size_t rows) {
+    Fingerprint all;
+    for (std::size_t n : {1, 2, 3, 4, 10, 15, 37, 62}) {
+        std::vector<double> out(rows);
+        row_dots(draws<double>(rows * n, 50), draws<double>(n, 51), out);
+        all.add(out);
+    }
+    return all.value();
+}
+
 template <typename Real>
 std::uint64_t steps(InstructionSet isa) {
     auto x = draws<Real>(5003, 30), m = draws<Real>(5003, 31), v = draws<Real>(5003, 32), vhat = v;
@@ -123,6 +134,7 @@ std::vector<Case> cases(InstructionSet isa) {
         all.push_back({std::string("train ") + net.name, Fingerprint().add(whole_run(Problem<float>(net), isa)).value(),
                        Fingerprint().add(whole_run(Problem<double>(net), isa)).value()});
     all.push_back({"sums", sums<float>(isa), sums<double>(isa)});
+    all.push_back({"products", products(1), products(11)});  // one row and eleven stand in for the two columns
     all.push_back({"steps", steps<float>(isa), steps<double>(isa)});
     all.push_back({"distil", distilled<float>(isa), distilled<double>(isa)});
     return all;

@@ -15,12 +15,13 @@ from fedbench.engine.execute import Execution
 from fedbench.engine.goal import Goal
 from fedbench.engine.measures import OfUnseen, OverParts, Parts, Unseen
 from fedbench.engine.trainers.base import Scores, ScoringBackend, Snapshot
+from fedbench.kernels.accumulate import row_dots
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.own_metrics import Measure
 from fedbench.results.sections import METRICS
 from fedbench.scenarios.grid import Grid
 from fedbench.shards import Shards
-from fedbench.types import Array, Vector
+from fedbench.types import Array, Vector, Weights
 
 Metrics = dict[str, float]
 Progress = Callable[[int, float, Callable[[int], list[Metrics]]], None]
@@ -109,7 +110,7 @@ class Evaluator:
         def made() -> Parts:
             if not isinstance(scores, list):
                 loss, right = map(self._by_class, scores)
-                return Parts(np.asarray(self.shares @ right), np.asarray(self.shares @ loss), right, loss)
+                return Parts(row_dots(self.shares, right), row_dots(self.shares, loss), right, loss)
             losses, rights = (np.stack([self._by_class(one[kind]) for one in scores]) for kind in (0, 1))
             right, loss = (np.asarray((self.shares * one).sum(axis=1)) for one in (rights, losses))
             return Parts(right, loss, rights.mean(axis=0), losses.mean(axis=0))
@@ -117,13 +118,13 @@ class Evaluator:
         return made
 
     @functools.cached_property
-    def shares(self) -> Array:
+    def shares(self) -> Weights:
         """The share of every class in the training examples of every client (N, C)."""
         workload = self.backend.workload
         dataset, shards = workload.task.dataset, Shards.of(workload.shards)
         return np.asarray(shards.labels(dataset.train.y, dataset.classes) / shards.sizes[:, None])
 
-    def _by_class(self, values: Vector) -> Vector:
+    def _by_class(self, values: Vector) -> Weights:
         """Returns the mean over the test examples of every class (C,)."""
         dataset = self.backend.workload.task.dataset
         labels, classes = dataset.test.y, dataset.classes

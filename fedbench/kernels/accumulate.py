@@ -123,6 +123,29 @@ def dot(a: Vector, b: Vector, *, isa: str = "") -> float:
     return _core.dot(checks.array("a", a, "(d,)"), b, isa)
 
 
+def row_dots(matrix: Weights, vector: Weights) -> Weights:
+    """Returns matrix @ vector with bits that depend on no library and no processor.
+
+    Parameters
+    ----------
+    matrix : float64 array (N, C)
+        The matrix.
+    vector : float64 array (C,)
+        The vector.
+
+    Returns
+    -------
+    float64 array (N,)
+        The product of every row with the vector, in the order that the header of the core states.
+
+    Raises
+    ------
+    TypeError
+        An array has a wrong dtype, shape or layout.
+    """
+    return _core.row_dots(matrix, vector)
+
+
 class Movement(NamedTuple):
     """Sums over the elements of x, of u = x - base, and of delta, in float64.
 

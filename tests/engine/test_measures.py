@@ -3,6 +3,10 @@ alone."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +22,7 @@ from fedbench.results.record import Record
 from fedbench.scenarios.evaluation_parts import MetricPart
 from fedbench.scenarios.load import load, validate
 
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("clients=6", "budget.seconds=6", "local.steps=10", "task.model=softmax")
 ALL = f"evaluation.metrics=[{', '.join(OF_CLIENTS)}, class_accuracy_3]"
 
@@ -82,6 +87,16 @@ def test_targets_and_their_directions() -> None:
 
 def test_the_same_bits_for_workers_and_waves() -> None:
     assert record(workers=4, wave_size=1).digests.result == record().digests.result
+
+
+def test_the_same_bits_on_an_older_processor() -> None:
+    """numpy and its BLAS compute as on one without AVX."""
+    all_classes = ("fedavg[cohort_size=3]", "clients=20", "partition={kind: dirichlet, alpha: 1}")
+    code = f"from tests.engine.test_measures import record; print(record(*{all_classes}).digests.result)"
+    older = {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": "X86_V4 X86_V3 AVX512_SKX AVX512F AVX2 FMA3"}
+    command, environment = [sys.executable, "-W", "ignore", "-c", code], {**os.environ, **older}
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+    assert result.stdout.split() == [record(*all_classes).digests.result], result.stderr
 
 
 def test_clients_that_are_alone() -> None:

@@ -6,7 +6,9 @@
 2. Only fedbench.kernels imports the extensions.
 3. Papers are cited by author and year (fedbench/literature.toml), never by a number of ours such as
     [000].
-4. Only fedbench/written.py writes the signs of numbers, of a bound, an interval or the set of the
+4. What computes a record has no products of the BLAS (`@`, np.dot and their kin), whose last bits
+   differ between processors. `heterogeneity.py` measures a scenario, which is in no record.
+5. Only fedbench/written.py writes the signs of numbers, of a bound, an interval or the set of the
    best. Docstrings and comments may show them.
 """
 
@@ -22,6 +24,22 @@ from .vectors import reductions
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "fedbench"
+RECORDED = {"engine", "tasks", "scenarios", "results", "types", "tables.py", "protocols.py", "shards.py", "own_metrics.py"}
+MEASURES = PACKAGE / "engine" / "heterogeneity.py"
+PRODUCTS = {
+    "dot",
+    "vdot",
+    "inner",
+    "outer",
+    "matmul",
+    "tensordot",
+    "einsum",
+    "linalg",
+    "convolve",
+    "correlate",
+    "cov",
+    "corrcoef",
+}
 NUMBERED = re.compile(r"\[00\d\]")
 SIGNS = re.compile("[≥≤∞±●]|&(ge|le|infin|plusmn);")
 COMMENTS = re.compile(r"/\*.*?\*/|(?<![:\w])//[^\n]*|\{#.*?#\}", re.DOTALL)
@@ -39,6 +57,23 @@ def extension_imports(source: str) -> Iterator[tuple[int, str]]:
             continue
         if any("fedbench._core" in name or "fedbench._cuda" in name for name in names):
             yield node.lineno, "imports an extension; go through fedbench.kernels"
+
+
+def library_products(source: str) -> Iterator[tuple[int, str]]:
+    """(line, what) of every product that numpy leaves to a library."""
+    for node in ast.walk(ast.parse(source)):
+        found = ""
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.MatMult):
+            found = "@"
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "np"
+            and node.attr in PRODUCTS
+        ):
+            found = f"np.{node.attr}"
+        if found:
+            yield node.lineno, f"{found} has other bits on other processors; fedbench.kernels.accumulate has dot and row_dots"
 
 
 def numbered_citations(text: str) -> Iterator[tuple[int, str]]:
@@ -76,6 +111,7 @@ def violations() -> Iterator[str]:
     for file in sorted(PACKAGE.rglob("*.py")):
         room, source = file.relative_to(PACKAGE).parts[0], file.read_text()
         found = list(reductions(source)) if room == "algorithms" else []
+        found += library_products(source) if room in RECORDED and file != MEASURES else []
         found += [] if room == "kernels" else extension_imports(source)
         found += [] if room == "written.py" else signs(source)
         yield from (f"{file.relative_to(PACKAGE.parent)}:{line}: {what}" for line, what in found)

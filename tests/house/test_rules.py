@@ -11,7 +11,7 @@ import pytest
 
 from fedbench import registry
 
-from .rules import extension_imports, numbered_citations, signs, texts, violations
+from .rules import extension_imports, library_products, numbered_citations, signs, texts, violations
 from .vectors import reductions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +66,11 @@ def test_sums_of_what_is_no_vector_are_allowed(line: str) -> None:
 def test_an_extension_has_one_door() -> None:
     assert list(extension_imports("from fedbench import _core"))
     assert list(extension_imports("import fedbench._core"))
+
+
+def test_a_product_of_the_blas_is_found() -> None:
+    source = "a = b @ c\na @= c\nd = np.dot(b, c)\ne = np.linalg.norm(b)\nf = k.dot(b, c) * np.sum(b)\n"
+    assert sorted(line for line, _ in library_products(source)) == [1, 2, 3, 4]
 
 
 def test_a_citation_by_number_is_found() -> None:

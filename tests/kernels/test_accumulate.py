@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -292,3 +293,21 @@ def test_movement_is_four_dots_in_one_pass(d: int, dtype: Any) -> None:
         assert got == tuple(accumulate.dot(a, b) for a, b in ((x, x), (u, u), (delta, delta), (u, delta)))
     with pytest.raises(TypeError, match=r"delta: expected length 3, got"):
         accumulate.movement(np.zeros(3, dtype), np.zeros(3, dtype), np.zeros(4, dtype))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 20])
+@pytest.mark.parametrize("columns", [0, 1, 2, 3, 4, 10, 37])
+def test_rows_and_their_products(rows: int, columns: int) -> None:
+    random = np.random.default_rng(0)
+    matrix, vector = random.normal(size=(rows, columns)), random.normal(size=columns)
+    found = accumulate.row_dots(matrix, vector)
+    for row, value in zip(matrix.tolist(), found.tolist(), strict=True):
+        exact = sum((Fraction(a) * Fraction(x) for a, x in zip(row, vector.tolist(), strict=True)), Fraction())
+        size = sum(abs(a * x) for a, x in zip(row, vector.tolist(), strict=True))
+        assert abs(Fraction(value) - exact) <= Fraction(size) * columns * Fraction(np.finfo(np.float64).eps)
+
+
+def test_products_of_rows_take_float64_that_fits() -> None:
+    for matrix, vector in ((np.ones((2, 3)), np.ones(2)), (np.ones((2, 3), np.float32), np.ones(3)), (np.ones(3), np.ones(3))):
+        with pytest.raises(TypeError, match=r"vector|matrix"):
+            accumulate.row_dots(matrix, vector)

@@ -39,4 +39,14 @@ struct Movement {
 template <typename Real>
 Movement movement(std::span<const Real> x, std::span<const Real> base, std::span<const Real> delta, InstructionSet isa = instruction_set());
 
+/// Writes the product of every row of a matrix (rows, columns) with a vector (columns).
+///
+/// The order of the sums is that of OpenBLAS on x86-64 with fused multiply-adds, with which the
+/// first records were made. Other libraries and processors have other orders. Rows are taken in
+/// fours: product i goes to chain i % 4 with one fma, the chains are added as (0+2) + (1+3). Of
+/// what is left, two rows have two chains each, and a last one four, with a multiplication and an
+/// addition. The products of the last columns % 4 are added at the end. An only row has one chain
+/// of fma. O(rows columns).
+void row_dots(std::span<const double> matrix, std::span<const double> vector, std::span<double> out);
+
 }  // namespace fedbench

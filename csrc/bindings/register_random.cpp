@@ -1,6 +1,7 @@
 #include <pybind11/native_enum.h>
 
 #include "arrays.hpp"
+#include "fedbench/detail/power.hpp"
 #include "fedbench/philox.hpp"
 #include "register.hpp"
 
@@ -32,6 +33,14 @@ py::array permutation(RandomStream& stream, std::uint32_t n) {
     std::iota(order.begin(), order.end(), 0);
     stream.shuffle(order);
     return out;
+}
+
+py::array power(const py::object& base, const py::object& exponent) {
+    const auto x = vector_of<double>("base", base), y = vector_of<double>("exponent", exponent);
+    if (x.size() != y.size() && x.size() != 1 && y.size() != 1) refuse("exponent", "a number, or one for each base", exponent);
+    std::vector<double> out(x.size() == 1 ? y.size() : x.size());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = portable_pow(x[x.size() == 1 ? 0 : i], y[y.size() == 1 ? 0 : i]);
+    return take(std::move(out));
 }
 
 }  // namespace
@@ -126,6 +135,7 @@ void register_random(py::module_& module) {
 
     module.def("portable_log", &portable_log, py::arg("x"));
     module.def("portable_exp", &portable_exp, py::arg("x"));
+    module.def("portable_pow", &power, py::arg("base"), py::arg("exponent"), "base^exponent (n,), of which either may be one number (1,).");
 }
 
 }  // namespace fedbench::bindings

@@ -12,6 +12,7 @@
 
 #include "check.hpp"
 #include "fedbench/accumulate.hpp"
+#include "fedbench/detail/power.hpp"
 #include "fedbench/distill.hpp"
 #include "fedbench/optimise.hpp"
 #include "networks.hpp"
@@ -76,6 +77,13 @@ std::uint64_t products(std::size_t rows) {
     return all.value();
 }
 
+std::uint64_t powers(double exponent) {
+    std::vector<double> all;
+    for (double base : draws<double>(500, 60, 3)) all.push_back(portable_pow(std::abs(base) + 1e-3, exponent));
+    for (int stale = 1; stale < 500; ++stale) all.push_back(portable_pow(stale, exponent));
+    return Fingerprint().add(all).value();
+}
+
 template <typename Real>
 std::uint64_t steps(InstructionSet isa) {
     auto x = draws<Real>(5003, 30), m = draws<Real>(5003, 31), v = draws<Real>(5003, 32), vhat = v;
@@ -135,6 +143,7 @@ std::vector<Case> cases(InstructionSet isa) {
                        Fingerprint().add(whole_run(Problem<double>(net), isa)).value()});
     all.push_back({"sums", sums<float>(isa), sums<double>(isa)});
     all.push_back({"products", products(1), products(11)});  // one row and eleven stand in for the two columns
+    all.push_back({"powers", powers(-0.5), powers(2.7)});    // two exponents
     all.push_back({"steps", steps<float>(isa), steps<double>(isa)});
     all.push_back({"distil", distilled<float>(isa), distilled<double>(isa)});
     return all;

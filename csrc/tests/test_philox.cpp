@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "fedbench/detail/power.hpp"
 #include "fedbench/philox.hpp"
 
 namespace {
@@ -145,6 +146,21 @@ void elementary_functions() {
     check(portable_log(1) == 0 && portable_exp(0) == 1, "exact where it must be");
 }
 
+void powers() {
+    using Limits = std::numeric_limits<double>;
+    std::uint64_t worst = 0;
+    for (double x : {Limits::min(), 1e-5, 0.5, 0.9999, 1.0, 1.0001, 1.41421356, 2.0, 3.0, 400.0, 1e100, Limits::max()})
+        for (double y : {-2.5, -1.0, -0.5, -1e-9, 0.0, 1e-9, 0.37, 1.0, 2.0})
+            if (const double libm = std::pow(x, y); libm > 0 && !std::isinf(libm)) worst = std::max(worst, ulps(portable_pow(x, y), libm));
+    check(worst <= 1, "portable_pow within 1 ulp of libm, worst " + std::to_string(worst));
+    check(portable_pow(4, -0.5) == 0.5 && portable_pow(3, 5) == 243 && portable_pow(10, 22) == 1e22, "exact where it can be");
+    check(portable_pow(7, 0) == 1 && portable_pow(1, -1e308) == 1, "x^0 and 1^y are 1");
+    check(std::isinf(portable_pow(2, 1024)) && portable_pow(2, -1080) == 0 && portable_pow(2, -1074) == Limits::denorm_min(),
+          "overflow is infinity, underflow is 0");
+    for (double x : {0.0, -1.0, Limits::infinity(), Limits::quiet_NaN()}) check(std::isnan(portable_pow(x, 2)), "a base out of range");
+    for (double y : {Limits::infinity(), Limits::quiet_NaN()}) check(std::isnan(portable_pow(2, y)), "an exponent out of range");
+}
+
 void a_shuffle_may_be_made_in_parts() {
     RandomStream stream(5, Purpose::data_order, 3, 1), again = stream;
     std::vector<int> whole(11), parts(11);
@@ -187,6 +203,7 @@ int main() {
     shuffle_is_uniform();
     moments_of_normal_and_exponential();
     elementary_functions();
+    powers();
     a_shuffle_may_be_made_in_parts();
     batches();
     return testing::report("philox");

@@ -108,7 +108,7 @@ class FedQS(Buffered):
         state.theta_i[i[known]] = batch.theta[known]  # of a client that is there twice, the last
         state.theta_bar = float(state.theta_i.sum() / max(1, np.count_nonzero(state.theta_i)))
         turned = np.minimum(state.theta_i[i] / (state.theta_bar or 1.0), 2)
-        raised = (np.e / 2) ** (self.share - state.c[i] / state.c.sum()) * (1 + turned**2)
+        raised = k.power(np.e / 2, self.share - state.c[i] / state.c.sum()) * (1 + turned**2)
         w = k.weights("examples", batch, tools.info) * np.where(batch.feedback > 0, raised, 1.0)
         mean = k.weighted_sum(w / w.sum(), batch.result)
         state.x, state.x_prev = x + self.server_lr * mean if self.form == "gradient" else mean, x

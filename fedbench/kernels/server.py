@@ -1,5 +1,5 @@
-"""Mathematics that several server rules share: aggregation weights, staleness weights, sums, and
-the cosine between two directions."""
+"""Mathematics that several server rules share: aggregation weights, staleness weights, sums and
+powers of numbers, and the cosine between two directions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from fedbench import _core
 from fedbench.errors import UsageError
 from fedbench.kernels import checks
 from fedbench.kernels.accumulate import movement
@@ -44,6 +45,45 @@ def ordered_sum(values: Iterable[float]) -> float:
     0.9999999999999999
     """
     return functools.reduce(operator.add, values, 0.0)
+
+
+def power(base: npt.ArrayLike, exponent: npt.ArrayLike) -> Weights:
+    """Returns base ** exponent, with the same bits on every machine.
+
+    `**` of floats is rounded differently in the last bit by other processors and libraries. This
+    one is rounded correctly, in all but one of some 10^13 cases.
+
+    Parameters
+    ----------
+    base : array_like
+        Numbers > 0, finite.
+    exponent : array_like
+        Finite numbers. One of the two is a single number, or both have the same shape.
+
+    Returns
+    -------
+    float64 array
+        The powers, in the shape of both together.
+
+    Raises
+    ------
+    ValueError
+        A number is out of range, or the shapes differ.
+
+    Examples
+    --------
+    >>> from fedbench import kernels
+    >>> kernels.power([1, 4, 16], -0.5)
+    array([1.  , 0.5 , 0.25])
+    """
+    x, y = (np.asarray(one, np.float64) for one in (base, exponent))
+    if x.size != 1 and y.size != 1 and x.shape != y.shape:
+        raise ValueError(f"power: expected one base, one exponent, or as many of both, got shapes {x.shape} and {y.shape}")
+    if not ((x > 0) & np.isfinite(x)).all():
+        raise ValueError(f"power: expected finite bases > 0, got {x.ravel().tolist()[:10]}")
+    if not np.isfinite(y).all():
+        raise ValueError(f"power: expected finite exponents, got {y.ravel().tolist()[:10]}")
+    return _core.portable_pow(x.ravel(), y.ravel()).reshape(np.broadcast_shapes(x.shape, y.shape))
 
 
 def weights(rule: WeightRule, batch: Batch, info: Info) -> Weights:
@@ -172,7 +212,7 @@ def staleness_weight(rule: StalenessRule, tau: npt.ArrayLike, a: float = 0.5, b:
     if rule == "constant":
         return np.ones_like(tau)
     if rule == "poly":
-        return np.asarray((1 + tau) ** -a)
+        return _core.portable_pow(1 + tau.ravel(), np.array([-a])).reshape(tau.shape)
     if rule == "hinge":
         return np.where(tau <= b, 1.0, 1.0 / (a * np.maximum(tau - b, 0) + 1))
     raise UsageError(f"staleness: unknown rule {rule!r}")

@@ -8,7 +8,9 @@
     [000].
 4. What computes a record has no products of the BLAS (`@`, np.dot and their kin), whose last bits
    differ between processors. `heterogeneity.py` measures a scenario, which is in no record.
-5. Only fedbench/written.py writes the signs of numbers, of a bound, an interval or the set of the
+5. Algorithms and kernels compute no function of floats whose last bit differs between processors:
+   `**` with another exponent than a whole number, np.exp and their kin. kernels.power is portable.
+6. Only fedbench/written.py writes the signs of numbers, of a bound, an interval or the set of the
    best. Docstrings and comments may show them.
 """
 
@@ -40,6 +42,23 @@ PRODUCTS = {
     "cov",
     "corrcoef",
 }
+FUNCTIONS = {
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "power",
+    "float_power",
+    "cbrt",
+    "sin",
+    "cos",
+    "tan",
+    "arccos",
+}
+FUNCTIONS |= {"arcsin", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"}
 NUMBERED = re.compile(r"\[00\d\]")
 SIGNS = re.compile("[≥≤∞±●]|&(ge|le|infin|plusmn);")
 COMMENTS = re.compile(r"/\*.*?\*/|(?<![:\w])//[^\n]*|\{#.*?#\}", re.DOTALL)
@@ -74,6 +93,23 @@ def library_products(source: str) -> Iterator[tuple[int, str]]:
             found = f"np.{node.attr}"
         if found:
             yield node.lineno, f"{found} has other bits on other processors; fedbench.kernels.accumulate has dot and row_dots"
+
+
+def library_functions(source: str) -> Iterator[tuple[int, str]]:
+    """(line, what) of every function of floats that numpy or the C library computes."""
+    for node in ast.walk(ast.parse(source)):
+        found = ""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            found = "" if isinstance(node.right, ast.Constant) and isinstance(node.right.value, int) else "**"
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "np"
+            and node.attr in FUNCTIONS
+        ):
+            found = f"np.{node.attr}"
+        if found:
+            yield node.lineno, f"{found} has another last bit on other processors; fedbench.kernels has power"
 
 
 def numbered_citations(text: str) -> Iterator[tuple[int, str]]:
@@ -111,6 +147,7 @@ def violations() -> Iterator[str]:
     for file in sorted(PACKAGE.rglob("*.py")):
         room, source = file.relative_to(PACKAGE).parts[0], file.read_text()
         found = list(reductions(source)) if room == "algorithms" else []
+        found += library_functions(source) if room in ("algorithms", "kernels") else []
         found += library_products(source) if room in RECORDED and file != MEASURES else []
         found += [] if room == "kernels" else extension_imports(source)
         found += [] if room == "written.py" else signs(source)

@@ -11,7 +11,7 @@ import pytest
 
 from fedbench import registry
 
-from .rules import extension_imports, library_products, numbered_citations, signs, texts, violations
+from .rules import extension_imports, library_functions, library_products, numbered_citations, signs, texts, violations
 from .vectors import reductions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,6 +71,11 @@ def test_an_extension_has_one_door() -> None:
 def test_a_product_of_the_blas_is_found() -> None:
     source = "a = b @ c\na @= c\nd = np.dot(b, c)\ne = np.linalg.norm(b)\nf = k.dot(b, c) * np.sum(b)\n"
     assert sorted(line for line, _ in library_products(source)) == [1, 2, 3, 4]
+
+
+def test_a_function_of_numpys_is_found() -> None:
+    source = "a = b**2\nc = b**-a\nd = np.exp(b)\ne = 0.5**b\nf = k.power(b, 0.5) * np.sqrt(b) * 2**3\n"
+    assert sorted(line for line, _ in library_functions(source)) == [2, 3, 4]
 
 
 def test_a_citation_by_number_is_found() -> None:

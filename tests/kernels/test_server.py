@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -121,6 +122,37 @@ def test_staleness_weights_are_1_when_fresh_and_never_grow(rule: Any) -> None:
     assert s[0] == 1
     assert (np.diff(s) <= 0).all()
     assert (s > 0).all()
+
+
+@given(st.floats(1e-300, 1e300), st.floats(-3, 3))
+def test_a_power_is_rounded_correctly(base: float, exponent: float) -> None:
+    with localcontext(prec=50):
+        exact = Decimal(base) ** Decimal(exponent)
+        assume(Decimal("1e-300") < exact < Decimal("1e300"))
+        assert float(kernels.power(base, exponent)) == float(exact)
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent", "shape"), [(2, 3, ()), ([4], -0.5, (1,)), ([[1], [2]], 2, (2, 1)), (2, [1, 2], (2,)), ([], 2, (0,))]
+)
+def test_powers_have_the_shape_of_what_is_given(base: Any, exponent: Any, shape: tuple[int, ...]) -> None:
+    found = kernels.power(base, exponent)
+    assert found.shape == shape
+    assert found.tolist() == (np.array(base, float) ** np.array(exponent, float)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent", "message"),
+    [
+        ([1, 0], 2, r"expected finite bases > 0, got \[1\.0, 0\.0\]"),
+        (float("inf"), 2, "expected finite bases > 0, got"),
+        (2, [1, float("nan")], "expected finite exponents, got"),
+        ([1, 2], [1, 2, 3], r"got shapes \(2,\) and \(3,\)"),
+    ],
+)
+def test_powers_are_refused(base: Any, exponent: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"power: .*{message}"):
+        kernels.power(base, exponent)
 
 
 def test_an_ordered_sum_rounds_after_every_number() -> None:

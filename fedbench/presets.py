@@ -29,7 +29,7 @@ class Preset:
 @functools.cache
 def presets() -> dict[str, Preset]:
     """Returns all presets by name, in the file's order."""
-    rows = strict_yaml.load(FILE.read_text())["presets"]
+    rows = strict_yaml.load(FILE.read_text(encoding="utf-8"))["presets"]
     return {name: Preset(name, row["about"], cited(**row["source"]), row["algorithms"]) for name, row in rows.items()}
 
 

@@ -14,7 +14,7 @@ def peak_memory_mb() -> float | None:
     one.
     """
     try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))
     except OSError:
         return None
     return int(found.group(1)) / 1024 if found else None

@@ -71,7 +71,7 @@ def _waited() -> float:
     them; 0 where it does not."""
     files = Path("/proc/self/task").glob("*/schedstat")
     with contextlib.suppress(OSError):  # a thread may have ended
-        return sum(int(file.read_text().split()[1]) for file in files) / 1e9
+        return sum(int(file.read_text(encoding="utf-8").split()[1]) for file in files) / 1e9
     return 0.0
 
 

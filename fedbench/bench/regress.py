@@ -55,7 +55,9 @@ def build(commit: str, repository: Path) -> Iterator[Path]:
             venv.create(environment, symlinks=True)
             (packages,) = environment.glob("lib/python*/site-packages")
             # Lines of a .pth file only name paths, so no hook of an editable install there is run.
-            (packages / "shared.pth").write_text("".join(f"{p}\n" for p in sys.path if p.endswith("site-packages")))
+            (packages / "shared.pth").write_text(
+                "".join(f"{p}\n" for p in sys.path if p.endswith("site-packages")), encoding="utf-8"
+            )
             pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
             _run(*pip, "--no-build-isolation", "--target", packages, tree)
             yield environment / "bin/python"

@@ -117,7 +117,7 @@ def save(path: Path, found: Sequence[Row], provenance: Mapping[str, object]) -> 
     """Writes one JSON object, which `load` reads. UsageError if the file cannot be written."""
     document = {"schema": SCHEMA, "provenance": provenance, "rows": [asdict(row) for row in found]}
     try:
-        path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+        path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
 

@@ -69,6 +69,6 @@ def put(page: Path, text: str) -> None:
     """Puts a text between the marks of a page. UsageError if it lacks one, or cannot be written."""
     before, after = parts(page)
     try:
-        page.write_text(f"{before}\n{text}\n{after}")
+        page.write_text(f"{before}\n{text}\n{after}", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{page}: cannot be written: {error.strerror}") from None

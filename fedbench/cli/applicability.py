@@ -84,5 +84,5 @@ def _write(output: Path, found: list[Pair], about: Sequence[str] = (), words: Se
     with writing("applicability", output):
         output.parent.mkdir(parents=True, exist_ok=True)
         command = shlex.join(["fedbench", "applicability", *words, "-o", str(output)]) if words else ""
-        output.write_text(page(found, about, command))
+        output.write_text(page(found, about, command), encoding="utf-8")
     say(f"{len(found)} pairs -> {output}")

@@ -26,5 +26,5 @@ def command(
     facts = [Facts.of_class(registry.find("algorithm", name)) for name in registry.names("algorithm")]
     with writing("catalogue", output):
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(render(facts, fedbench.__version__))
+        output.write_text(render(facts, fedbench.__version__), encoding="utf-8")
     say(f"{len(facts)} algorithms -> {output}")

@@ -122,7 +122,7 @@ def _extension() -> Fact:
 def available_instruction_sets() -> list[str]:
     """Returns the instruction sets of this machine, as far as Linux tells them."""
     try:
-        flags = Path("/proc/cpuinfo").read_text().split()
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
     except OSError:
         return ["portable"]
     needs = {"avx2": {"avx2", "fma"}, "avx512": {"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"}}
@@ -150,7 +150,7 @@ def _processor() -> Fact:
 
 def _memory() -> Fact:
     try:
-        rows = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        rows = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines())
         total, free = (int(rows[name].split()[0]) / (1 << 20) for name in ("MemTotal", "MemAvailable"))
     except (OSError, KeyError, ValueError):
         return Fact("memory", "unknown", "warning", "this system does not say how much memory is free")

@@ -43,7 +43,7 @@ def traces(
     with writing("import traces", output):
         output.mkdir(parents=True)
         for name, text in texts.items():
-            (output / name).write_text(text)
+            (output / name).write_text(text, encoding="utf-8")
     sum_of_all = trace_files.sum_of({name: text.encode() for name, text in texts.items()})
     say(f"{len(names)} traces -> {output}")
     put(f"  network: {{trace: {{folder: {output}, sha256: {sum_of_all}}}}}")
@@ -83,5 +83,5 @@ def availability(
 
 def _write(kind: str, output: Path, imported: imports.Imported) -> None:
     with writing(f"import {kind}", output):
-        output.write_text(imported.text)
+        output.write_text(imported.text, encoding="utf-8")
     say(f"{kind} -> {output}{f'; {imported.left_out}' if imported.left_out else ''}")

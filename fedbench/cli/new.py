@@ -186,7 +186,9 @@ def _write(kind: str, directory: Path, files: Mapping[str, str], **words: str) -
     with writing(f"new {kind}", directory, "--directory"):
         directory.mkdir(parents=True, exist_ok=True)
         for file, template in files.items():
-            (directory / file).write_text(Template((TEMPLATES / template).read_text()).substitute(words))
+            (directory / file).write_text(
+                Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(words), encoding="utf-8"
+            )
 
 
 def check_name(kind: str, name: str) -> None:

@@ -125,19 +125,22 @@ def write(name: str, cls: str, source: Source) -> list[str]:
         "cites": f"{short}, Alg. 1; the damping is an example.",
         "source": f'cited({source.key}="Alg. 1")',
     }
-    made = {file.format(name): Template((TEMPLATES / one).read_text()).substitute(words) for file, one in FILES.items()}
+    made = {
+        file.format(name): Template((TEMPLATES / one).read_text(encoding="utf-8")).substitute(words)
+        for file, one in FILES.items()
+    }
     for file in made:
         if (CLONE / file).exists():
             raise UsageError(f"new algorithm: {file} is there already; choose another name")
     changed = {file: changed_text(file, name, source) for file in listed() if file != PAGE}
-    changed = {file: text for file, text in changed.items() if text != (CLONE / file).read_text()}
+    changed = {file: text for file, text in changed.items() if text != (CLONE / file).read_text(encoding="utf-8")}
     _replace_all({**made, **changed})
     return [*made, *changed, PAGE]
 
 
 def changed_text(file: str, name: str, source: Source) -> str:
     """Returns the text of a file that lists algorithms, with the new one."""
-    text = (CLONE / file).read_text()
+    text = (CLONE / file).read_text(encoding="utf-8")
     if file == BIBLIOGRAPHY:
         return text if source.key in PAPERS else _inserted(text, r"^\[(\w+)\]$", source.key, f"{source.entry()}\n\n")
     if file == ROWS:
@@ -167,18 +170,18 @@ def _before(file: str, text: str, end: str, begin: str, entry: str) -> str:
 def _replace_all(texts: Mapping[str, str]) -> None:
     """Writes these files, and then the page that a command makes. If anything fails, all are again
     what they were."""
-    before = {file: (CLONE / file).read_text() if (CLONE / file).exists() else None for file in (*texts, PAGE)}
+    before = {file: (CLONE / file).read_text(encoding="utf-8") if (CLONE / file).exists() else None for file in (*texts, PAGE)}
     try:
         with writing("new algorithm", CLONE, "clone"):
             for file, text in texts.items():
-                (CLONE / file).write_text(text)
+                (CLONE / file).write_text(text, encoding="utf-8")
         _make_page()
     except BaseException:
         for file, old in before.items():
             if old is None:
                 (CLONE / file).unlink(missing_ok=True)
             else:
-                (CLONE / file).write_text(old)
+                (CLONE / file).write_text(old, encoding="utf-8")
         raise
 
 

@@ -55,7 +55,7 @@ def write_trace(spec: RunSpec, path: Path, end_seconds: float | None = None) -> 
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     count = 0
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         file.write('{"displayTimeUnit": "ms", "traceEvents": [\n')
         for event in _trace(spec, end_seconds):
             file.write((",\n" if count else "") + json.dumps(event))

@@ -187,7 +187,9 @@ def compute(store: Store, archives: Path, *, processes: int = 1) -> list[Measure
     archive.write(archives / FOLDER, [record for spec in wanted if (record := find(spec)) is not None])
     found = list(measured(find))
     rows = "".join(f"\n  - {{{', '.join(f'{key}: {value}' for key, value in one.model_dump().items())}}}" for one in found)
-    text = re.sub(r"^measured:.*", lambda _: f"measured:{rows}\n", FILE.read_text(), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(
+        r"^measured:.*", lambda _: f"measured:{rows}\n", FILE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
     write_atomically(FILE, text.encode())
     load.cache_clear()
     return found

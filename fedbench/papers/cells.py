@@ -108,7 +108,7 @@ def cells() -> tuple[Cell, ...]:
     """Returns all cells of all papers, in the order in which they are printed."""
     counts: dict[tuple[str, str], int] = {}
     found = []
-    for line in FILE.read_text().splitlines():
+    for line in FILE.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         place = (row["paper"], row["table"])
         counts[place] = counts.get(place, 0) + 1

@@ -48,7 +48,7 @@ def library_versions() -> Mapping[str, str]:
 def cpu() -> str:
     """Returns the processor's name."""
     try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     except OSError:

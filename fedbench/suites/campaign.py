@@ -102,11 +102,11 @@ def _failure(store: Store, run_id: str) -> Path:
 
 def _write_down(store: Store, spec: RunSpec, why: str) -> None:
     file = _failure(store, spec.run_id)
-    attempts = json.loads(file.read_text())["attempts"] if file.exists() else 0
+    attempts = json.loads(file.read_text(encoding="utf-8"))["attempts"] if file.exists() else 0
     content = {"run": spec.named, "scenario": spec.scenario.name, "attempts": attempts + 1, "why": why}
     write_atomically(file, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def failures(store: Store) -> list[dict[str, object]]:
     """Returns what is written down about runs that failed, in order of their ids."""
-    return [json.loads(file.read_text()) for file in sorted((store.root / FAILED).glob("*.json"))]
+    return [json.loads(file.read_text(encoding="utf-8")) for file in sorted((store.root / FAILED).glob("*.json"))]

@@ -238,3 +238,11 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, jobs: int, program: str, sent
     assert "continue with --resume" in stderr
     assert "Traceback" not in stderr
     assert list(tmp_path.glob("runs/*/*/*.partial/checkpoint.bin"))
+
+
+def test_files_are_utf_8_whatever_the_locale_is(tmp_path: Path) -> None:
+    plain = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    for arguments in (["catalogue"], ["new", "algorithm", "mine"], ["applicability", "-o", "pairs.md"]):
+        result = fedbench(*arguments, cwd=tmp_path, **plain)
+        assert result.returncode == 0, result.stderr
+    assert "\N{UP DOWN ARROW}" in (tmp_path / "catalogue.html").read_text(encoding="utf-8")

@@ -10,7 +10,8 @@
    differ between processors. `heterogeneity.py` measures a scenario, which is in no record.
 5. Algorithms and kernels compute no function of floats whose last bit differs between processors:
    `**` with another exponent than a whole number, np.exp and their kin. kernels.power is portable.
-6. Only fedbench/written.py writes the signs of numbers, of a bound, an interval or the set of the
+6. Text files are UTF-8, whatever the locale is: reading and writing them say so.
+7. Only fedbench/written.py writes the signs of numbers, of a bound, an interval or the set of the
    best. Docstrings and comments may show them.
 """
 
@@ -112,6 +113,20 @@ def library_functions(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"{found} has another last bit on other processors; fedbench.kernels has power"
 
 
+def texts_by_locale(source: str) -> Iterator[tuple[int, str]]:
+    """(line, what) of every file that is read or written as text in the encoding of the locale."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        name, modes = (
+            node.func.attr,
+            [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)],
+        )
+        is_text = name in ("read_text", "write_text") or (name == "open" and modes in (["r"], ["w"], ["a"], ["x"]))
+        if is_text and not any(one.arg == "encoding" for one in node.keywords):
+            yield node.lineno, f"{name} without encoding"
+
+
 def numbered_citations(text: str) -> Iterator[tuple[int, str]]:
     """(line, what) of every citation by a number."""
     for line, words in enumerate(text.splitlines(), 1):
@@ -147,6 +162,7 @@ def violations() -> Iterator[str]:
     for file in sorted(PACKAGE.rglob("*.py")):
         room, source = file.relative_to(PACKAGE).parts[0], file.read_text()
         found = list(reductions(source)) if room == "algorithms" else []
+        found += texts_by_locale(source)
         found += library_functions(source) if room in ("algorithms", "kernels") else []
         found += library_products(source) if room in RECORDED and file != MEASURES else []
         found += [] if room == "kernels" else extension_imports(source)

@@ -11,7 +11,16 @@ import pytest
 
 from fedbench import registry
 
-from .rules import extension_imports, library_functions, library_products, numbered_citations, signs, texts, violations
+from .rules import (
+    extension_imports,
+    library_functions,
+    library_products,
+    numbered_citations,
+    signs,
+    texts,
+    texts_by_locale,
+    violations,
+)
 from .vectors import reductions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +85,11 @@ def test_a_product_of_the_blas_is_found() -> None:
 def test_a_function_of_numpys_is_found() -> None:
     source = "a = b**2\nc = b**-a\nd = np.exp(b)\ne = 0.5**b\nf = k.power(b, 0.5) * np.sqrt(b) * 2**3\n"
     assert sorted(line for line, _ in library_functions(source)) == [2, 3, 4]
+
+
+def test_a_text_in_the_encoding_of_the_locale_is_found() -> None:
+    source = "a = p.read_text()\np.write_text(a)\nq = p.open('w')\np.write_text(a, encoding='utf-8')\nq = p.open('wb')\n"
+    assert sorted(line for line, _ in texts_by_locale(source)) == [1, 2, 3]
 
 
 def test_a_citation_by_number_is_found() -> None:

@@ -117,7 +117,7 @@ class Process:
         self._channel.close()
         pid = self._process.pid
         with contextlib.suppress(OSError):  # a kernel that does not list them
-            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split():
                 os.kill(int(child), signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)

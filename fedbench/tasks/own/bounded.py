@@ -117,7 +117,7 @@ def prepare(path: Path) -> None:
 def bound(memory: int, seconds: int) -> None:
     """Bounds what this process may take from now on: bytes of memory, of address space beyond what
     it has, and seconds of CPU time."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
     most = pages * resource.getpagesize() + memory
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))

@@ -53,7 +53,7 @@ def _free() -> int:
     """Returns the bytes of memory that this machine has available; a tebibyte where it does not
     say."""
     try:
-        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="utf-8"))
     except OSError:
         found = None
     return 1024 * int(found[1]) if found else 1 << 40

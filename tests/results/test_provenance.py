@@ -59,12 +59,12 @@ def test_a_checkout_without_a_commit_or_git_has_none(checkout: Path, monkeypatch
 
 
 def test_the_processors_name_and_not_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "read_text", lambda _: CPUINFO)
+    monkeypatch.setattr(Path, "read_text", lambda _, encoding: CPUINFO)
     assert cpu.__wrapped__() == "Fast CPU: 2.50GHz"
 
 
 def test_where_the_processor_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing_there(_: Path) -> str:
+    def nothing_there(_: Path, encoding: str) -> str:
         raise FileNotFoundError
 
     monkeypatch.setattr(Path, "read_text", nothing_there)

@@ -29,37 +29,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "fedbench"
 RECORDED = {"engine", "tasks", "scenarios", "results", "types", "tables.py", "protocols.py", "shards.py", "own_metrics.py"}
 MEASURES = PACKAGE / "engine" / "heterogeneity.py"
-PRODUCTS = {
-    "dot",
-    "vdot",
-    "inner",
-    "outer",
-    "matmul",
-    "tensordot",
-    "einsum",
-    "linalg",
-    "convolve",
-    "correlate",
-    "cov",
-    "corrcoef",
-}
-FUNCTIONS = {
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "power",
-    "float_power",
-    "cbrt",
-    "sin",
-    "cos",
-    "tan",
-    "arccos",
-}
-FUNCTIONS |= {"arcsin", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"}
+PRODUCTS = frozenset({
+    "dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "linalg", "convolve", "correlate", "cov", "corrcoef",
+})  # fmt: skip
+FUNCTIONS = frozenset({
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "power", "float_power", "cbrt", "sin", "cos", "tan", "arccos", "arcsin",
+    "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh",
+})  # fmt: skip
 NUMBERED = re.compile(r"\[00\d\]")
 SIGNS = re.compile("[≥≤∞±●]|&(ge|le|infin|plusmn);")
 COMMENTS = re.compile(r"/\*.*?\*/|(?<![:\w])//[^\n]*|\{#.*?#\}", re.DOTALL)
@@ -81,36 +57,28 @@ def extension_imports(source: str) -> Iterator[tuple[int, str]]:
 
 def library_products(source: str) -> Iterator[tuple[int, str]]:
     """(line, what) of every product that numpy leaves to a library."""
-    for node in ast.walk(ast.parse(source)):
-        found = ""
-        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.MatMult):
-            found = "@"
-        elif (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == "np"
-            and node.attr in PRODUCTS
-        ):
-            found = f"np.{node.attr}"
-        if found:
-            yield node.lineno, f"{found} has other bits on other processors; fedbench.kernels.accumulate has dot and row_dots"
+    for line, found in _of_numpy(source, ast.MatMult, PRODUCTS):
+        yield line, f"{found} has other bits on other processors; fedbench.kernels.accumulate has dot and row_dots"
 
 
 def library_functions(source: str) -> Iterator[tuple[int, str]]:
     """(line, what) of every function of floats that numpy or the C library computes."""
+    for line, found in _of_numpy(source, ast.Pow, FUNCTIONS):
+        yield line, f"{found} has another last bit on other processors; fedbench.kernels has power"
+
+
+def _of_numpy(source: str, operator: type[ast.operator], names: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """(line, what) of every use of an operator, whole powers excepted, and of one of numpy's
+    names."""
     for node in ast.walk(ast.parse(source)):
-        found = ""
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-            found = "" if isinstance(node.right, ast.Constant) and isinstance(node.right.value, int) else "**"
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, operator):
+            right = node.right if isinstance(node, ast.BinOp) else node.value
+            if not (isinstance(right, ast.Constant) and isinstance(right.value, int)):
+                yield node.lineno, "**" if operator is ast.Pow else "@"
         elif (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == "np"
-            and node.attr in FUNCTIONS
+            isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "np" and node.attr in names
         ):
-            found = f"np.{node.attr}"
-        if found:
-            yield node.lineno, f"{found} has another last bit on other processors; fedbench.kernels has power"
+            yield node.lineno, f"np.{node.attr}"
 
 
 def texts_by_locale(source: str) -> Iterator[tuple[int, str]]:
@@ -118,10 +86,8 @@ def texts_by_locale(source: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
-        name, modes = (
-            node.func.attr,
-            [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)],
-        )
+        name = node.func.attr
+        modes = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
         is_text = name in ("read_text", "write_text") or (name == "open" and modes in (["r"], ["w"], ["a"], ["x"]))
         if is_text and not any(one.arg == "encoding" for one in node.keywords):
             yield node.lineno, f"{name} without encoding"

@@ -15,17 +15,21 @@ inline constexpr double kLn2High = 6.93147180369123816490e-01;  // the upper 33 
 inline constexpr double kLn2Low = 1.90821492927058770002e-10;   // the rest
 inline constexpr double kInverseLn2 = 1.44269504088896338700e+00;
 
+/// The m in [sqrt(1/2), sqrt(2)) of a positive finite x = 2^exponent m; exact.
+inline double mantissa_of(double x, int& exponent) {
+    const double mantissa = std::frexp(x, &exponent);  // in [1/2, 1)
+    if (mantissa >= 0.70710678118654752440) return mantissa;
+    exponent -= 1;
+    return mantissa * 2;
+}
+
 /// Natural logarithm of a positive finite x; log(0) = -infinity, log(x < 0) = NaN.
-/// x = 2^e m with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh(s), s = (m - 1) / (m + 1), |s| <= 0.1716, odd series to s^23.
+/// With x = 2^e m, ln m = 2 artanh(s), s = (m - 1) / (m + 1), |s| <= 0.1716, odd series to s^23.
 inline double portable_log(double x) {
     if (!(x > 0)) return x == 0 ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
     if (std::isinf(x)) return x;
     int exponent = 0;
-    double mantissa = std::frexp(x, &exponent);  // exact, in [1/2, 1)
-    if (mantissa < 0.70710678118654752440) {
-        mantissa *= 2;
-        exponent -= 1;
-    }
+    const double mantissa = mantissa_of(x, exponent);
     const double s = (mantissa - 1) / (mantissa + 1);
     const double z = s * s;
     double series = 0;

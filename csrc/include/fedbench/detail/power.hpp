@@ -39,8 +39,8 @@ inline Pair operator/(Pair a, double b) {
 
 inline constexpr Pair kLn2{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 
-/// e^x as a pair times 2^exponent. x = n ln 2 + r with |r| <= ln 2 / 2; e^r is the Taylor series of e^(r/16) to its 14th
-/// power, squared four times.
+/// e^x as a pair times 2^exponent. x = n ln 2 + r with |r| <= ln 2 / 2; e^r is the Taylor series of
+/// e^(r/16) to its 14th power, squared four times.
 inline Pair exp_of(Pair x, int& exponent) {
     const double n = std::nearbyint(x.high * kInverseLn2);
     const Pair multiple = Pair{-n, 0} * kLn2, r = x + multiple, part{r.high / 16, r.low / 16};
@@ -54,11 +54,7 @@ inline Pair exp_of(Pair x, int& exponent) {
 /// ln x of a positive finite x. One step of Newton's method from the logarithm in double.
 inline Pair log_of(double x) {
     int exponent = 0, none = 0;
-    double mantissa = std::frexp(x, &exponent);  // exact, in [1/2, 1)
-    if (mantissa < 0.70710678118654752440) {
-        mantissa *= 2;
-        exponent -= 1;
-    }
+    const double mantissa = mantissa_of(x, exponent);
     const double near = portable_log(mantissa);
     const Pair rest = exp_of({-near, 0}, none) * Pair{mantissa, 0} + Pair{-1, 0};  // mantissa / e^near - 1
     const Pair log_mantissa = Pair{near, 0} + Pair{rest.high, rest.low - rest.high * rest.high / 2};

@@ -197,7 +197,8 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
     place = {level.factor: level.taken for level in found}
     with_cap = given.model_copy(update={"at_work": given.at_work or given.clients})
     selectors = {name: about.selectors.get(name, name) for one in read.costs.values() for name in one.algorithms}
-    reasons = refused(selectors, with_cap, seed)
+    near = {name: tuned_near(name, place, costs, about) for name in selectors}
+    reasons = refused(selectors, with_cap, seed, {name: options for name, (_, options) in near.items()})
     answers, apart = (
         {axis: _Answer.of(one, place, about, reasons, public_data=public_data) for axis, one in read.costs.items()}
         for public_data in (False, True)
@@ -208,10 +209,7 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
         raise UsageError(f"advise: no algorithm of the map runs on scenario {given.name}{why}")
 
     def choices(of: Mapping[str, _Answer]) -> tuple[Choice, ...]:
-        return tuple(
-            _choice(name, of, cost, selectors[name], with_cap, tuned_near(name, place, costs, about))
-            for name in of[cost].enough[:MOST_ROWS]
-        )
+        return tuple(_choice(name, of, cost, selectors[name], with_cap, near[name]) for name in of[cost].enough[:MOST_ROWS])
 
     chosen, with_public_data = choices(answers), choices(apart)
     return Advice(

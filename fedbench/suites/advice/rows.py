@@ -18,17 +18,22 @@ from fedbench.scenarios.schema import Scenario
 from fedbench.suites.at_work import NAMES, capped
 
 
-def refused(selectors: Mapping[str, str], scenario: Scenario, seed: int) -> dict[str, str]:
-    """Returns by name of an algorithm why it cannot run on a scenario; empty if it can. References,
-    which no federation can choose, cannot. UsageError for a selector that is not known."""
-    return {name: _reason(selector, scenario, seed) for name, selector in selectors.items()}
+Options = Mapping[str, Mapping[str, object]]
+"""Options by name of an algorithm."""
 
 
-def _reason(selector: str, scenario: Scenario, seed: int) -> str:
+def refused(selectors: Mapping[str, str], scenario: Scenario, seed: int, tuned: Options) -> dict[str, str]:
+    """Returns by name of an algorithm why it cannot run on a scenario with the options that were
+    tuned; empty if it can. References, which no federation can choose, cannot. UsageError for a
+    selector that is not known."""
+    return {name: _reason(selector, tuned.get(name, {}), scenario, seed) for name, selector in selectors.items()}
+
+
+def _reason(selector: str, tuned: Mapping[str, object], scenario: Scenario, seed: int) -> str:
     if registry.algorithm(selector).reference:
         return f"algorithm {selector} is a reference"
     try:
-        check_everybody(Setup(RunSpec(scenario, started(selector, {}, scenario), seed)))
+        check_everybody(Setup(RunSpec(scenario, started(selector, tuned, scenario), seed)))
     except MissingDataError:
         raise
     except UsageError as error:
@@ -38,11 +43,16 @@ def _reason(selector: str, scenario: Scenario, seed: int) -> str:
 
 def started(selector: str, tuned: Mapping[str, object], scenario: Scenario) -> Algorithm:
     """Returns an algorithm with the options of its selector, those that were tuned, and the one
-    that keeps to the scenario's cap on jobs under way."""
+    that keeps to the scenario's cap on jobs under way. A tuned number of clients that the scenario
+    does not have becomes all of them."""
     name, own = registry.parse_selector(selector)
     cls = registry.find("algorithm", name)
-    given = {**own, **{key: value for key, value in tuned.items() if key not in NAMES}}
+    given = {**own, **{key: _within(key, value, scenario.clients) for key, value in tuned.items()}}
     return cls.make({**given, **capped(cls, given, scenario)})
+
+
+def _within(key: str, value: object, clients: int) -> object:
+    return min(value, clients) if key in NAMES and isinstance(value, int) else value
 
 
 def tuned_near(name: str, place: Mapping[str, float], costs: Costs, about: MapPart) -> tuple[str, Mapping[str, object]]:

@@ -133,12 +133,12 @@ def rows(scenario: Scenario, given: Saved) -> Rows:
     about, costs = given.about, given.costs[COST]
     place = {one.factor: one.taken for one in levels(Heterogeneity(scenario), costs, about.numbers)}
     selectors = {name: about.selectors.get(name, name) for name in costs.algorithms if name not in about.public_data}
-    found = {}
-    for name, why in refused(selectors, scenario, 0).items():
-        if not why:
-            options = tuned_near(name, place, costs, about)[1]
-            found[name] = [RunSpec(scenario, started(selectors[name], options, scenario), seed) for seed in range(SEEDS)]
-    return found
+    options = {name: tuned_near(name, place, costs, about)[1] for name in selectors}
+    return {
+        name: [RunSpec(scenario, started(selectors[name], options[name], scenario), seed) for seed in range(SEEDS)]
+        for name, why in refused(selectors, scenario, 0, options).items()
+        if not why
+    }
 
 
 @dataclass(frozen=True)

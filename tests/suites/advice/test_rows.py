@@ -15,17 +15,23 @@ PLACE = {"skew": NUMBERS["skew"]["iid"], "spread": 0.5, "at_work": 30, "steps": 
 
 def test_an_algorithm_that_cannot_run_says_why() -> None:
     names = ("fedavg", "fedecho", "centralised", "favano")
-    found = refused(dict(zip(names, names, strict=True)), load("digits-demo", ["at_work=5", "public=null"]), 0)
+    found = refused(dict(zip(names, names, strict=True)), load("digits-demo", ["at_work=5", "public=null"]), 0, {})
     assert found["fedavg"] == ""
     assert "needs public_data" in found["fedecho"]
     assert found["centralised"] == "algorithm centralised is a reference"
     assert "it may have 20 jobs under way" in found["favano"]
-    assert refused({"fedecho": "fedecho"}, load("digits-demo", ["public={size: 50}"]), 0) == {"fedecho": ""}
+    assert refused({"fedecho": "fedecho"}, load("digits-demo", ["public={size: 50}"]), 0, {}) == {"fedecho": ""}
+
+
+def test_the_options_that_were_tuned_decide_whether_it_runs() -> None:
+    few = load("digits-demo", ["clients=5"])
+    assert "cohort_size must be at most" in refused({"m": "msync[cohort_size=69]"}, few, 0, {})["m"]
+    assert refused({"m": "msync"}, few, 0, {"m": {"cohort_size": 69}}) == {"m": ""}
 
 
 def test_an_unknown_algorithm_is_an_error() -> None:
     with pytest.raises(UsageError, match=r"unknown algorithm 'fedbuf'; did you mean 'fedbuff'"):
-        refused({"fedbuff": "fedbuf"}, load("digits-demo"), 0)
+        refused({"fedbuff": "fedbuf"}, load("digits-demo"), 0, {})
 
 
 @pytest.mark.parametrize(
@@ -35,10 +41,13 @@ def test_an_unknown_algorithm_is_an_error() -> None:
         ("fedbuff", {"concurrency": 100, "buffer_size": 2}, "fedbuff[buffer_size=2,concurrency=4]"),
         ("mifa[sampling=without_replacement,start=warm]", {}, "mifa[cohort_size=4,sampling=without_replacement,start=warm]"),
         ("favano", {"local_lr": 0.5}, "favano[local_lr=0.5]"),
+        ("favano", {"cohort_size": 3}, "favano[cohort_size=3]"),
+        ("msync", {"cohort_size": 69}, "msync[cohort_size=20]"),
     ],
 )
 def test_the_cap_is_that_of_the_scenario(selector: str, tuned: dict[str, object], wanted: str) -> None:
-    """Other options are those that were tuned."""
+    """Other options are those that were tuned: so is the number of clients that a poll asks, since
+    it does not limit who is at work. It is at most the number of clients there are."""
     assert selector_of(started(selector, tuned, load("digits-demo", ["at_work=4"]))) == wanted
 
 

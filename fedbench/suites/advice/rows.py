@@ -17,7 +17,6 @@ from fedbench.protocols import Algorithm
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites.at_work import NAMES, capped
 
-
 Options = Mapping[str, Mapping[str, object]]
 """Options by name of an algorithm."""
 

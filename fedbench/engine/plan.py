@@ -59,14 +59,21 @@ def _next_size(size: int, chunk: Chunk) -> int:
     return max(1, min(8 * size, CHUNK_JOBS * len(chunk.time) // max(1, len(chunk.client))))
 
 
-def check_everybody(setup: Setup) -> None:
-    """Raises UsageError if the algorithm needs every client in every update (`Rounds.everybody`)
-    and the plan has an update without one, or with one twice."""
-    dispatch, clients = setup.dispatch, setup.scenario.clients
+def may_lack_somebody(setup: Setup) -> bool:
+    """Returns whether the algorithm needs every client in every update (`Rounds.everybody`), and
+    only the plan, which depends on the seed, can tell whether it has them."""
+    dispatch = setup.dispatch
     if not isinstance(dispatch, Rounds) or not dispatch.everybody or setup.is_external:
+        return False
+    return dispatch.select != "all" or setup.jobs_can_fail
+
+
+def check_everybody(setup: Setup) -> None:
+    """Raises UsageError if the algorithm needs every client in every update, and the plan has an
+    update without one, or with one twice."""
+    if not may_lack_somebody(setup):
         return
-    if dispatch.select == "all" and not setup.jobs_can_fail:  # every update has every client, without playing the plan
-        return
+    clients = setup.scenario.clients
     for chunk in pieces(setup.scheduler()):
         entries = np.diff(chunk.offsets)
         updates = np.repeat(np.arange(len(entries)), entries)

@@ -33,12 +33,12 @@ class Tally:
 
 
 def applicable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str, str]]:
-    """Yields every point and algorithm with the reason why it cannot run there, which is empty if
-    it can. Raises MissingDataError if the data are not on this machine."""
+    """Yields every point and algorithm with the reason why it cannot run there with all seeds,
+    which is empty if it can. Raises MissingDataError if the data are not on this machine."""
     for point in points:
         scenario = suite.scenario_at(point)
         for selector in selectors:
-            _, refused = planned(RunSpec(scenario, suite.algorithm(selector, at=point), suite.seeds.first))
+            _, refused = planned(RunSpec(scenario, suite.algorithm(selector, at=point), suite.seeds.first), suite.seeds.numbers)
             yield point, selector, refused
 
 

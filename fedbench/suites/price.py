@@ -4,11 +4,11 @@ from a few short runs on this machine."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from fedbench import registry
-from fedbench.engine.plan import PlanSummary, check_everybody, plan
+from fedbench.engine.plan import PlanSummary, check_everybody, may_lack_somebody, plan
 from fedbench.engine.run import Run
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
@@ -124,7 +124,7 @@ def priced(
     for point in points:
         for selector in selectors:
             spec = RunSpec(suite.scenario_at(point), suite.algorithm(selector, at=point), suite.seeds.first)
-            found, refused = planned(spec)
+            found, refused = planned(spec, suite.seeds.numbers)
             if found is None:
                 yield Cell(point.name, selector, refused=refused)
                 continue
@@ -146,13 +146,15 @@ def priced(
             )
 
 
-def planned(spec: RunSpec) -> tuple[PlanSummary | None, str]:
-    """Returns the plan of a run, or the reason why the algorithm cannot run there. An algorithm
-    that selects clients by the state of the model has no plan of its own, so that of FedAvg stands
-    for it. Raises MissingDataError if the data are not on this machine."""
+def planned(spec: RunSpec, seeds: Iterable[int] = ()) -> tuple[PlanSummary | None, str]:
+    """Returns the plan of a run, or the reason why the algorithm cannot run there, with this seed
+    or with another one of `seeds`: one that needs everybody may have them with some seeds only. An
+    algorithm that selects clients by the state of the model has no plan of its own, so that of
+    FedAvg stands for it. Raises MissingDataError if the data are not on this machine."""
     try:
         setup = Setup(spec)
-        check_everybody(setup)
+        for seed in [spec.seed, *(seeds if may_lack_somebody(setup) else ())]:
+            check_everybody(setup if seed == spec.seed else Setup(replace(spec, seed=seed)))
         return plan(RunSpec(spec.scenario, registry.algorithm("fedavg"), spec.seed) if setup.is_external else spec), ""
     except MissingDataError:
         raise

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbench import registry
 from fedbench.algorithms.fedavg import FedAvg
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import MissingDataError
@@ -64,6 +65,18 @@ def test_what_cannot_run_somewhere_says_why() -> None:
     refused = {(point.name, selector): why for point, selector, why in found if why}
     assert set(refused) == {("flaky", "fedsgd")}
     assert "needs every one of the 20 clients" in refused["flaky", "fedsgd"].replace("its weights p need", "needs")
+
+
+def test_who_cannot_run_with_one_of_the_seeds_cannot_run() -> None:
+    """Of four clients who come and go, all are there with seed 1 and not with seed 0: whoever needs
+    them is refused, or a comparison of both seeds would never be complete."""
+    come_and_go = "availability={kind: alternating, mean_on_seconds: 20, mean_off_seconds: 2, when_offline: paused}"
+    scenario = load_scenario("digits-demo", ["clients=4", "budget.seconds=4", come_and_go])
+    needs_all, seeds = RunSpec(scenario, registry.algorithm("fedsgd"), 1), range(2)
+    assert planned(needs_all)[0] is not None
+    assert planned(needs_all, [1])[0] is not None
+    assert "needs every one of the 4 clients" in planned(needs_all, seeds)[1].replace("its weights p need", "needs")
+    assert planned(RunSpec(scenario, registry.algorithm("fedavg[sampling=all]"), 1), seeds)[1] == ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,14 +102,14 @@ class Reached:
         spent, step = np.empty(self.index.shape), np.zeros(self.index.shape)
         for s, of_seed in enumerate(self.runs):
             for k, run in enumerate(of_seed):
-                index, at = self.index[s, k], np.maximum(_spent(run, axis), LEAST.get(axis.name, 1.0))
+                index, at = self.index[s, k], np.maximum(spending(run, axis), LEAST.get(axis.name, 1.0))
                 spent[s, k] = np.where(index < 0, at_end(run, axis, at), at[index])
                 before = np.where(index > 0, at[np.maximum(index - 1, 0)], LEAST.get(axis.name, 1.0))
                 step[s, k] = np.where(index < 0, 0.0, np.log(spent[s, k] / before))
         return Costs(self.rows, self.seeds, self.targets, spent, ~self.is_held, step)
 
 
-def _spent(run: Record, axis: Axis) -> Floats:
+def spending(run: Record, axis: Axis) -> Floats:
     """Returns what a run had spent at its evaluations. Gradients are those of clients and
     server."""
     return all_gradient_evaluations(run) if axis is AXES["gradient_evaluations"] else along(run, axis)

@@ -8,7 +8,9 @@ fewer steps. Nothing is random.
 Departures from the mean over algorithms have a variance for every column, moved towards that of the
 column's group. The noise of an algorithm is moved towards that of all. The penalty is that of half
 an effect of PENALTY more, so that no variance becomes 0: differences of two per cent are not
-resolved by any suite.
+resolved by any suite. Of lack of fit and luck it is one of UNKNOWN. Where most runs are censored
+they determine few of these effects, and the largest likelihood would be that of none, with
+intervals that are too narrow. So as far as runs cannot tell they are taken to be ten per cent.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from fedbench.errors import FedbenchError, UsageError, quoted
 
 MODERATION = 4.0
 """So many degrees of freedom more has a variance, which say what its group says."""
-PENALTY = 0.02**2
+PENALTY, UNKNOWN = 0.02**2, 0.1**2
 MOST_STEPS, TOLERANCE = 400, 0.003
 
 
@@ -111,7 +113,7 @@ def _change(before: Variances, after: Variances) -> float:
     return float(np.abs(np.sqrt(other[kept] / one[kept]) - 1).max())
 
 
-def _variance(squares: Floats, spread: Floats, effects: Floats | float, old: Floats | float) -> Floats:
+def _variance(squares: Floats, spread: Floats, effects: Floats | float, old: Floats | float, penalty: float = PENALTY) -> Floats:
     """Returns the next value of a variance.
 
     Args:
@@ -119,9 +121,10 @@ def _variance(squares: Floats, spread: Floats, effects: Floats | float, old: Flo
         spread: the sum of their posterior variances.
         effects: how many there are.
         old: the variance by which they were found.
+        penalty: the square of the effect that is there once more.
     """
     determined = np.clip(effects - spread / old, 0, None)
-    return np.asarray((squares + PENALTY) / (determined + 1))
+    return np.asarray((squares + penalty) / (determined + 1))
 
 
 def _improved(design: Design, runs: Runs, given: Variances, found: Posterior, errors: Errors) -> Variances:
@@ -134,7 +137,7 @@ def _improved(design: Design, runs: Runs, given: Variances, found: Posterior, er
     tuning = np.asarray(given.tuning)
     if len(found.luck):
         spread = np.diagonal(found.covariance)[-len(found.luck) :].sum()
-        tuning = _variance(np.asarray((found.luck**2).sum()), np.asarray(spread), len(found.luck), given.tuning)
+        tuning = _variance(np.asarray((found.luck**2).sum()), np.asarray(spread), len(found.luck), given.tuning, UNKNOWN)
     return replace(
         given, departure=departure, mean=mean, fit=fit_, point=point, seed=float(seed), tuning=float(tuning),
         noise=_of_noise(runs, given, errors),
@@ -183,8 +186,8 @@ def _of_shared(given: Variances, found: Posterior) -> tuple[float, float]:
     spread_of_points = weights @ found.shared_covariance.sum(axis=0) @ weights
     spread_of_points += points * (given.point - given.point * weights.sum())
     return (
-        float(_variance(np.asarray((fits**2).sum()), np.asarray(spread), points * algorithms, given.fit)),
-        float(_variance(np.asarray((at_points**2).sum()), np.asarray(spread_of_points), points, given.point)),
+        float(_variance(np.asarray((fits**2).sum()), np.asarray(spread), points * algorithms, given.fit, UNKNOWN)),
+        float(_variance(np.asarray((at_points**2).sum()), np.asarray(spread_of_points), points, given.point, UNKNOWN)),
     )
 
 

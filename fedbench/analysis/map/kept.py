@@ -19,6 +19,7 @@ from fedbench.analysis.map.between import Numbers
 from fedbench.analysis.map.draws import Draws, expected
 from fedbench.analysis.map.factors import Columns, Design, Floats
 from fedbench.analysis.map.prediction import Verdict, measured
+from fedbench.analysis.map.presence import Presence
 from fedbench.analysis.map.runs import Flags
 
 MOST_DRAWS = 400
@@ -93,17 +94,13 @@ class Costs:
         return expected(self.coefficients, self.own, self.shared, self.seed, x)[:, 0]
 
     def runs_at(self, place: Mapping[str, float], numbers: Numbers) -> Flags:
-        """Returns which algorithms the points say something of at a place (K,): factor by factor,
-        those with runs at a point with this level, or for one between levels of points with both
-        neighbours. An algorithm may be refused at some level, such as one that needs everybody
-        where fewer may be at work, and its costs there would be made up."""
-        found = np.ones(len(self.algorithms), np.bool_)
-        has_runs = ~np.isnan(self.log)
-        for factor in self.design.factors:
-            levels = np.array(self.points[factor.name])
-            for level in between.around(factor, levels, place[factor.name], numbers):
-                found &= has_runs[levels == level].any(axis=0)
-        return found
+        """Returns which algorithms the points say something of at a place (K,), see `presence`."""
+        levels = {factor.name: self.points[factor.name] for factor in self.design.factors}
+        near = {
+            factor.name: between.around(factor, np.array(levels[factor.name]), place[factor.name], numbers)
+            for factor in self.design.factors
+        }
+        return Presence.of(levels, self.log, self.is_bound).at(near)
 
     def nearest(self, place: Mapping[str, float], numbers: Numbers) -> int:
         """Returns the number of the nearest point of the design, the first of those that are

@@ -2,8 +2,9 @@
 
 What is measured at such a point comes from its runs alone: the log cost of each algorithm, with the
 effects of seeds removed by least squares, so that algorithms with other numbers of seeds can be
-compared. A censored run counts with the cost where it was censored, as on boards. So an algorithm
-with one has a lower bound: it is never the best, and a prediction above the bound is no error.
+compared. A censored run counts with the cost where it was censored. So an algorithm with one has a
+lower bound: it is never the best. A prediction above the bound cannot be wrong, so it is left out
+of errors, which it would make smaller; one below it is as wrong as it lies below.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ class Verdict:
     nearest, main: the same by the nearest point of the design, and by main effects alone.
     rows: how many algorithms the predicted set has at each point (N,).
     hits: whether one of them is within CLOSE of the best (N,).
+    exact, bounds, too_low: of how many costs the errors are, how many others are lower bounds, and
+    how many of these the map predicts too low.
     """
 
     error: float
@@ -77,6 +80,9 @@ class Verdict:
     main: float
     rows: tuple[int, ...]
     hits: tuple[bool, ...]
+    exact: int = 0
+    bounds: int = 0
+    too_low: int = 0
 
     @property
     def predicts(self) -> bool:
@@ -122,21 +128,28 @@ def judged(
     ratio = seen.log - exact[:, None]
     counts = there & np.array([[name in in_sets[point] for name in draws.algorithms] for point in found.points])
 
+    def too_low(predicted: Floats) -> Flags:
+        return np.asarray(counts & seen.is_bound & (predicted < ratio))
+
     def error(predicted: Floats) -> float:
-        off = predicted - ratio
-        off = np.where(seen.is_bound, np.minimum(off, 0), off)
-        return float(np.sqrt(np.nanmean(np.square(off[counts]))))
+        off = (predicted - ratio)[(counts & ~seen.is_bound) | too_low(predicted)]
+        if not len(off):
+            raise UsageError("map: every algorithm in a set of the best has a censored run at the points held out")
+        return float(np.sqrt(np.mean(np.square(off))))
 
     costs = draws.at(held_out)
     chosen = predicted_set(costs, there)
     hits = (chosen & ~seen.is_bound & (np.nan_to_num(ratio, nan=np.inf) <= np.log(CLOSE))).any(axis=1)
-    by_nearest = of_nearest(draws, points, held_out, counts)
+    by_nearest, by_map = of_nearest(draws, points, held_out, counts), regrets(costs, there).mean(axis=0)
     return Verdict(
-        error(regrets(costs, there).mean(axis=0)),
+        error(by_map),
         error(regrets(np.where(there, by_nearest, np.nan))),
         error(regrets(main.at(held_out), there).mean(axis=0)),
         tuple(int(count) for count in chosen.sum(axis=1)),
         tuple(bool(hit) for hit in hits),
+        int((counts & ~seen.is_bound).sum()),
+        int((counts & seen.is_bound).sum()),
+        int(too_low(by_map).sum()),
     )
 
 

@@ -11,18 +11,19 @@ from fedbench.suites.findings.markdown import table
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors
 from fedbench.suites.mapped.statements import Judged, Map
-from fedbench.written import estimate, percent, ratio
+from fedbench.written import counted, estimate, percent, ratio
 
 
 def how_sure(results: Results, said: Map) -> Iterator[str]:
     few, most = said.seeds
     own = {one.axis: one for one in said.sure}[SECONDS.name]
     lines = [
-        f"Seeds: a row has {few}{f' to {most}' if most > few else ''}. {percent(said.censored)} of the runs miss a target; they count as "
-        f"costing at least what they had spent. Standard deviations of log seconds: {own.seed:.2f} between seeds, which all algorithms "
-        f"share; {own.noise:.2f} within a seed, for the median algorithm.",
+        f"Seeds: a row has {few}{f' to {most}' if most > few else ''}. {percent(said.censored)} of the runs miss a target; they count "
+        f"as costing more than what they were watched for. Standard deviations of log seconds: {own.seed:.2f} between seeds, which all "
+        f"algorithms share; {own.noise:.2f} within a seed, for the median algorithm.",
         f"What factors do not say: an algorithm departs at a point from the model by {estimate(*own.fit)} (standard deviation of log "
-        "seconds). The luck of its options, which were tuned once, is part of this, and so of all intervals between points.",
+        "seconds). The luck of its options, which were tuned once, is part of this and of all intervals; points that have their options "
+        "from one anchor share it.",
     ]
     if said.luck is not None:
         lines.append(
@@ -50,6 +51,11 @@ def _prediction(results: Results, said: Map) -> Iterator[str]:
         places = [f"{name} ({factors.in_words(results.suite.point(name).levels)})" for name in one.missed]
         if places:
             yield f"{AXES[one.axis].words.capitalize()}: none of those named is within 10 % of the best at {'; '.join(places)}."
+        if one.bounds:
+            yield (
+                f"{AXES[one.axis].words.capitalize()}: the error is of {counted(one.exact, 'cost')}. {counted(one.bounds, 'other')} missed "
+                f"a target with some seed, so that only a lower bound is known; {one.too_low} of them are predicted too low, and count too."
+            )
         if one.undecided:
             told_points = "; ".join(f"{name}: {reason}" for name, reason in one.undecided.items())
             yield f"{AXES[one.axis].words.capitalize()}: not judged, and counted as no hit: {told_points}."

@@ -17,6 +17,7 @@ from fedbench.analysis.map import runs as reading
 from fedbench.analysis.map.draws import Band, Draws, band
 from fedbench.analysis.map.factors import Columns, Floats
 from fedbench.analysis.map.prediction import judged, measured
+from fedbench.analysis.map.presence import Presence
 from fedbench.analysis.map.runs import Flags
 from fedbench.suites.design.schema import Design, Value
 from fedbench.suites.findings.results import Results
@@ -33,19 +34,19 @@ CHUNK = 100  # points that are asked for at once, so that memory stays small
 class Model:
     """The draws of one axis, with who runs where.
 
-    seen: where the algorithms of the model have runs.
+    seen: where the algorithms of the model have runs, and arrive.
     public_data: of every algorithm of the model (K,).
     """
 
     axis: str
     draws: Draws
     design: Design
-    seen: Columns
+    seen: Presence
     public_data: Flags
 
     def compete(self, levels: Columns) -> Flags:
         """Returns which algorithms are compared at some levels (L, K)."""
-        return factors.runs_there(self.design, self.seen, self.draws.algorithms, levels) & ~self.public_data
+        return factors.runs_there(self.design, self.seen, levels) & ~self.public_data
 
     @property
     def names(self) -> list[str]:
@@ -88,12 +89,11 @@ def said(results: Results, found: Fitted) -> Map:
 
 
 def _model(design: Design, found: Fitted, axis: str, points: Table) -> Model:
-    rows = found.entered.at(axis, points)
-    place = {name: k for k, name in enumerate(points["point"])}
-    seen = {name: [points[name][place[point]] for point in rows["point"]] for name in design.factors}
     draws = found.whole[axis]
+    seen = measured(draws.fit.runs)
     public = np.isin(draws.algorithms, list(found.entered.public_data))
-    return Model(axis, draws, design, {**seen, "algorithm": rows["algorithm"]}, public)
+    levels = {name: points[name] for name in design.factors}
+    return Model(axis, draws, design, Presence.of(levels, seen.log, seen.is_bound), public)
 
 
 def _no_points(design: Design, points: Columns) -> dict[str, tuple[Value, ...]]:
@@ -246,6 +246,9 @@ def _judged(results: Results, found: Fitted, model: Model) -> Judged | None:
         error=one.error,
         nearest=one.nearest,
         main=one.main,
+        exact=one.exact,
+        bounds=one.bounds,
+        too_low=one.too_low,
         rows=dict(zip(names, one.rows, strict=True)),
         missed=tuple(name for name, hit in zip(names, one.hits, strict=True) if not hit),
         undecided=undecided,

@@ -1,11 +1,13 @@
 """The runs of a suite with a design as the columns to which a model of costs is fitted.
 
 The cost of a run is the one that boards score: the geometric mean, over the targets that get a
-verdict, of what it had spent when it held them, where a miss counts with what it had spent when it
-was last seen. So the mean log cost of a row in the model is the cost on its board. If a target is
-missed, this mean is a lower bound of what it would be, and the run is censored there; the last
-target is the first to be missed. A row for each target would count a run three times, since its
-targets are not independent: who is late at the first is late at the last.
+verdict, of what it had spent when it held them. So the mean log cost of a row that misses nothing
+is the cost on its board. A run that misses a target is censored at a bound for the last one, see
+`analysis.map.tallies`. A row for each target would count a run three times, since its targets are
+not independent: who is late at the first is late at the last.
+
+A run that broke off had spent little by then, and would never have reached a target. So what it had
+spent is taken as if it had gone on at its pace until the end of the budget.
 
 Only rows with tuned options enter, if the suite tunes; references do not. All seeds enter that
 there are, also those of rows that a race dropped, since the model knows how many each row has.
@@ -13,21 +15,27 @@ there are, also those of rows that a race dropped, since the model knows how man
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fedbench.analysis.axes import AXES
+from fedbench.analysis.axes import AXES, SECONDS
 from fedbench.analysis.board import BOARD_AXES
-from fedbench.analysis.costs import reached
+from fedbench.analysis.costs import LEAST, Reached, reached, spending
+from fedbench.analysis.map import tallies
+from fedbench.analysis.map.factors import Floats
+from fedbench.analysis.map.runs import Flags
 from fedbench.errors import UsageError
+from fedbench.results.holding import HOLD
+from fedbench.results.record import Record
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors
 from fedbench.suites.tuned import TUNED
 
-NAMES = ("algorithm", "point", "seed", "cost", "is_censored")
+NAMES = ("algorithm", "point", "seed", "cost", "is_censored", "tuning")
 KINDS = ("design", "held_out")
 Table = dict[str, list[Any]]
 
@@ -77,7 +85,7 @@ def entered(results: Results, most: int | None = None) -> Entered:
                 f"suite {suite.name}: {point.name} has no cap on clients at work (at_work), so its rows are of several systems, "
                 "which no map compares"
             )
-    rows: dict[str, list[tuple[Any, ...]]] = {axis: [] for axis in BOARD_AXES}
+    several: dict[str, list[_Spent]] = {axis: [] for axis in BOARD_AXES}
     public = set[str]()
     for name in (point.name for point in entering if point.name in results.seats):
         targets = _targets(results, name, most)
@@ -88,18 +96,83 @@ def entered(results: Results, most: int | None = None) -> Entered:
                 continue
             found = reached({label: runs})
             for axis in BOARD_AXES:
-                on = found.on(AXES[axis]).at(targets)
-                costs, missed = np.exp(on.log[:, 0].mean(axis=1)), np.asarray(on.missed[:, 0].any(axis=1))
-                rows[axis] += [(label, name, *run) for run in zip(on.seeds, costs.tolist(), missed.tolist(), strict=True)]
+                several[axis].append(_Spent.of(found, axis, targets, name, _tuned_at(results, name, selector)))
             if results.group(name, selector, tuned=is_tuned).public_data:
                 public.add(label)
-    by_axis = {axis: {name: [row[k] for row in several] for k, name in enumerate(NAMES)} for axis, several in rows.items()}
+    by_axis = {axis: _table(each) for axis, each in several.items()}
     left_out = _left_out(results, by_axis[BOARD_AXES[0]])
     if left_out.keys() == set(by_axis[BOARD_AXES[0]]["algorithm"]):
         raise UsageError(
             f"suite {suite.name}: no algorithm holds the last target at a point of the design, so there is nothing to map"
         )
     return Entered(by_axis, frozenset(public), left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spent:
+    """What the runs of a row at a point spent on one axis, as logarithms.
+
+    tuning: the anchor whose options it has, see `_tuned_at`.
+    log, missed: when they held their targets (S, T).
+    watched: when they last could reach one and be seen to hold it (S,).
+    """
+
+    algorithm: str
+    point: str
+    tuning: str | None
+    seeds: tuple[int, ...]
+    log: Floats
+    missed: Flags
+    watched: Floats
+
+    @classmethod
+    def of(cls, found: Reached, axis: str, targets: list[float], point: str, tuning: str | None) -> _Spent:
+        on = found.on(AXES[axis]).at(targets)
+        log, missed = on.log[:, 0], on.missed[:, 0]
+        # A run that changed its model too seldom may be inside a window that began before.
+        begun = np.where(found.index[:, 0, [found.targets.index(one) for one in targets]] < 0, np.inf, log).max(axis=1)
+        pace = np.array([_watched(runs[0], axis) for runs in found.runs])
+        return cls(found.rows[0], point, tuning, on.seeds, log, missed, np.minimum(pace, begun))
+
+
+def _tuned_at(results: Results, point: str, selector: str) -> str | None:
+    """Returns the anchor whose options a row has at a point, which is the point itself if all of
+    the search was made there. The luck of that search is in the costs of all points that share it.
+    None if no two points share any, since luck and lack of fit are then one."""
+    if results.frozen is None or results.suite.anchors is None:
+        return None
+    near = results.frozen.points[point][selector].anchor
+    return point if near is None else near.point
+
+
+def _watched(run: Record, axis: str) -> float:
+    """Returns the logarithm of what a run spends until its end over 1.2. The end of one that broke
+    off is that of the budget."""
+    over, under = HOLD
+    seen = float(run.curves["seconds"][-1])
+    until = (seen if run.state == "finished" else max(seen, run.spec.scenario.budget.seconds)) * under / over
+    spent = until if axis == SECONDS.name else float(spending(run, AXES[axis])[-1]) * (until / seen if seen else 1.0)
+    return math.log(max(spent, LEAST.get(axis, 1.0)))
+
+
+def _table(several: Sequence[_Spent]) -> Table:
+    """Returns the columns of an axis."""
+    at = {name: [one for one in several if one.point == name] for name in dict.fromkeys(one.point for one in several)}
+    gaps = {
+        name: tallies.gap(*(np.concatenate([getattr(one, part) for one in here]) for part in ("log", "missed")))
+        for name, here in at.items()
+    }
+    rows: list[tuple[Any, ...]] = []
+    for one in several:
+        known = gaps[one.point]
+        log, is_censored = tallies.tallied(
+            one.log, one.missed, one.watched, tallies.typical(list(gaps.values())) if known is None else known
+        )
+        rows += [
+            (one.algorithm, one.point, *run, one.tuning)
+            for run in zip(one.seeds, np.exp(log).tolist(), is_censored.tolist(), strict=True)
+        ]
+    return {name: [row[k] for row in rows] for k, name in enumerate(NAMES)}
 
 
 def _targets(results: Results, point: str, most: int | None) -> list[float]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedbench.analysis.map.factors import Columns, Factor
+from fedbench.analysis.map.presence import Presence
 from fedbench.analysis.map.runs import Flags
 from fedbench.suites.design.schema import Design, Kind, Value
 from fedbench.suites.suite import Suite
@@ -103,29 +104,20 @@ def in_words(levels: Levels) -> str:
     return ", ".join(f"{name} {told(level)}" for name, level in levels.items())
 
 
-def runs_there(design: Design, seen: Columns, algorithms: Sequence[str], levels: Columns) -> Flags:
-    """Returns which algorithm runs at which levels (L, K), by where it has runs.
-
-    An algorithm may be refused at a level of a factor: one that needs everybody where fewer may be
-    at work. So it runs at some levels if, factor by factor, it has a run at a point with this
-    level. For a number that no point has, both neighbours that points have count.
-
-    Args:
-        design: has the factors.
-        seen: the levels of every factor where there are runs, and the `algorithm` of each (R,).
-        algorithms: their names (K,).
-        levels: of every factor (L,).
-    """
-    count = len(next(iter(levels.values())))
-    found = np.ones((count, len(algorithms)), np.bool_)
-    for name, factor in design.factors.items():
-        open_ = {level: set[str]() for level in factor.values if level in set(seen[name])}
-        for level, algorithm in zip(seen[name], seen["algorithm"], strict=True):
-            open_[level].add(algorithm)
-        for row, level in enumerate(levels[name]):
-            around = _around(level, list(open_)) if factor.numbers is not None else [level]
-            found[row] &= [all(algorithm in open_.get(one, ()) for one in around) for algorithm in algorithms]
-    return found
+def runs_there(design: Design, seen: Presence, levels: Columns) -> Flags:
+    """Returns which algorithms are taken to run at which levels of all factors (L, K). For a number
+    that no point has, both neighbours that points have count."""
+    known = {
+        name: [level for level in factor.values if level in set(seen.levels[name])] for name, factor in design.factors.items()
+    }
+    near = {
+        name: {
+            level: _around(level, known[name]) if factor.numbers is not None else [level] for level in dict.fromkeys(levels[name])
+        }
+        for name, factor in design.factors.items()
+    }
+    rows = [dict(zip(near, row, strict=True)) for row in zip(*(levels[name] for name in near), strict=True)]
+    return np.array([seen.at({name: near[name][level] for name, level in row.items()}) for row in rows])
 
 
 def _around(level: Any, known: Sequence[Any]) -> list[Any]:

@@ -89,6 +89,8 @@ class Judged(Part):
 
     error, nearest, main: the root mean square error of the log of cost over the best, by the map,
     by the nearest point of the design, and by main effects alone.
+    exact, bounds, too_low: of how many costs the errors are, how many others are lower bounds, and
+    how many of these the map predicts too low, which are errors too.
     rows: by point how many algorithms the map would try.
     missed: the points at which none of them is within 10 % of the best.
     undecided: by point, why it cannot be judged.
@@ -99,6 +101,9 @@ class Judged(Part):
     error: Number
     nearest: Number
     main: Number
+    exact: int
+    bounds: int
+    too_low: int
     rows: dict[Name, int]
     missed: tuple[Name, ...]
     undecided: dict[Name, Name]
@@ -108,7 +113,9 @@ class Judged(Part):
     def verdict(self) -> Verdict:
         """Returns how well it predicts. A point that cannot be judged is no hit."""
         hits = [name not in self.missed for name in self.rows] + [False] * len(self.undecided)
-        return Verdict(self.error, self.nearest, self.main, tuple(self.rows.values()), tuple(hits))
+        return Verdict(
+            self.error, self.nearest, self.main, tuple(self.rows.values()), tuple(hits), self.exact, self.bounds, self.too_low
+        )
 
     @property
     def predicts(self) -> bool:

@@ -3,7 +3,8 @@
 Where the package has moments and a bootstrap, this draws all effects, variances and costs beyond
 their censoring one after the other from what they are given the rest (a Gibbs sampler). All of a
 group of terms have one variance here. A flat mean has variance 100, and every variance the prior of
-half an effect of 2 % (inverse gamma with shape 1/2 and scale 0.02^2 / 2).
+half an effect of 2 %, or 10 % for lack of fit, points and luck (inverse gamma with shape 1/2 and
+half its square as the scale).
 """
 
 import numpy as np
@@ -53,21 +54,26 @@ def one_hot(values):
 
 
 def sampled(model, points, runs, draws=1500, burn=300, seed=1):
-    """Draws of the coefficients (B, K, P), and of the variances of lack of fit and points (B,)."""
+    """Draws of the coefficients (B, K, P), and of the variances of lack of fit, with the luck of a
+    tuning, and of points (B,)."""
     generator, names = np.random.default_rng(seed), sorted(set(runs["algorithm"]))
     k = np.array([names.index(name) for name in runs["algorithm"]])
     n = np.array([points["point"].index(point) for point in runs["point"]])
     x, limit, censored, count = model(points)[n], np.log(runs["cost"]), np.array(runs["is_censored"]), len(names)
     departures = (one_hot(k)[:, :, None] * x[:, None]).reshape(len(k), -1)
     z = np.concatenate([x, departures, one_hot(n * count + k), one_hot(n), one_hot(n * 1000 + np.array(runs["seed"]))], 1)
+    drawn = list(zip(runs["algorithm"], runs.get("tuning") or [None] * len(k), strict=True))
+    luck = {one: place for place, one in enumerate(dict.fromkeys(one for one in drawn if one[1] is not None))}
+    lucky = np.array([[luck.get(one) == place for place in range(len(luck))] for one in drawn], float).reshape(len(k), -1)
     kept = z.any(0)  # seeds that are nowhere
     columns = x.shape[1]
     sizes = [columns, count * columns, z.shape[1]]
     group = np.r_[
         model.group, 4 + np.tile(model.group, count), np.full(count * points_of(points), 8), np.full(points_of(points), 9)
     ]
-    group = np.r_[group, np.full(sizes[2] - len(group), 10)][kept]
-    z, variance, noise, cost, found = csr_array(z[:, kept]), np.full(11, 0.05), np.full(count, 0.05), limit.copy(), []
+    group = np.r_[np.r_[group, np.full(sizes[2] - len(group), 10)][kept], np.full(len(luck), 11)]
+    z = np.concatenate([z[:, kept], lucky], 1)
+    z, variance, noise, cost, found = csr_array(z), np.full(12, 0.05), np.full(count, 0.05), limit.copy(), []
     for step in range(draws + burn):
         variance[[LEVEL, MAIN]] = 100  # nothing is known of the mean over algorithms
         system = (z.T @ z.multiply(1 / noise[k][:, None])).toarray()
@@ -77,13 +83,15 @@ def sampled(model, points, runs, draws=1500, burn=300, seed=1):
         middle, deviation = z @ effects, np.sqrt(noise[k])
         beyond = log_ndtr((middle - limit) / deviation) + np.log(generator.uniform(size=len(k)))
         cost = np.where(censored, middle - deviation * ndtri_exp(beyond), limit)
-        for g in range(11):
-            variance[g] = (0.02**2 + (effects[group == g] ** 2).sum()) / generator.chisquare(1 + (group == g).sum())
+        for g in range(12):
+            variance[g] = ((0.1 if g in (8, 9, 11) else 0.02) ** 2 + (effects[group == g] ** 2).sum()) / generator.chisquare(
+                1 + (group == g).sum()
+            )
         for a in range(count):
             noise[a] = (0.02**2 + ((cost - middle)[k == a] ** 2).sum()) / generator.chisquare(1 + (k == a).sum())
         if step >= burn:
             own = effects[columns : columns * (count + 1)].reshape(count, columns)
-            found.append((effects[:columns] + own, variance[8], variance[9]))
+            found.append((effects[:columns] + own, variance[8] + variance[11] * bool(luck), variance[9]))
     return [np.array(part) for part in zip(*found, strict=True)]
 
 

@@ -71,16 +71,28 @@ def test_only_rows_in_a_set_count_for_errors(case: tuple[Any, ...]) -> None:
 
 
 def test_an_algorithm_with_a_censored_run_has_a_lower_bound(case: tuple[Any, ...]) -> None:
-    """A prediction above the bound is no error, and one below it is."""
+    """A prediction above the bound cannot be wrong, and makes no error smaller; one below it is an
+    error. Who has nothing but bounds gives no verdict."""
     draws, main, at, new, columns = case
     a3 = [name == "a3" for name in columns["algorithm"]]
     censored = [mine and seed > 0 for mine, seed in zip(a3, columns["seed"], strict=True)]
-    found = []
+    found, alone = [], []
     for factor in (0.01, 100.0):
         cost = [cost * factor if mine else cost for cost, mine in zip(columns["cost"], a3, strict=True)]
         bound = columns | {"cost": cost, "is_censored": censored}
-        found.append(judged(draws, main, bound, at, new, dict.fromkeys(new["point"], ("a3",))))
-    assert found[0].error == 0
+        found.append(judged(draws, main, bound, at, new, dict.fromkeys(new["point"], ("a0", "a3"))))
+        alone.append(judged(draws, main, bound, at, new, dict.fromkeys(new["point"], ("a0",))))
+        if factor < 1:
+            with pytest.raises(UsageError, match=r"^map: every algorithm in a set of the best has a censored run"):
+                judged(draws, main, bound, at, new, dict.fromkeys(new["point"], ("a3",)))
+    assert [(one.exact, one.bounds, one.too_low) for one in (*found, *alone)] == [
+        (12, 12, 0),
+        (12, 12, 12),
+        (12, 0, 0),
+        (12, 0, 0),
+    ]
+    assert found[0].error == pytest.approx(alone[0].error)
+    assert alone[1].error == pytest.approx(alone[0].error)
     assert found[1].error > 3
     assert found[0].hits == found[1].hits, "a bound is never the best"
 

@@ -11,6 +11,7 @@ interval, errors of models within AT_LEAST + SHARE of themselves; probabilities 
 MEAN, and each within MOST. Else it exits with 1.
 """
 
+import functools
 import json
 import re
 import sys
@@ -115,48 +116,64 @@ def runs(folder):
 
 
 def rows_at(points, there, file):
-    """Yields point and runs of the rows with tuned options; of all rows, if the suite does not
-    tune."""
+    """Yields point, runs and anchor of the rows with tuned options; of all rows, if the suite does
+    not tune."""
     text = re.split(r"^draws:", file.read_text(), flags=re.M)[0] if file.exists() else ""
     chosen = dict(re.findall(r'^  "(.+)":\n((?:    .*\n)+)', text, re.M))
     for point, place in points.items():
         rows = there.get(place["scenario"], {})
         if not chosen:
-            yield from ((point, row) for row in rows.values())
-        for key, choice in re.findall(r'"(.+?)": (.*)', chosen.get(point, "")):
-            if row := row_of(rows, key, json.loads(choice)["options"]):
-                yield point, row
+            yield from ((point, row, None) for row in rows.values())
+        for key, text_of in re.findall(r'"(.+?)": (.*)', chosen.get(point, "")):
+            choice = json.loads(text_of)
+            if row := row_of(rows, key, choice["options"]):
+                yield point, row, (choice.get("anchor") or {"point": point})["point"] if "anchor" in text else None
 
 
 def columns(folder, suite, said):
     """By axis the columns of all runs of rows that are compared."""
-    found = {axis: {key: [] for key in ("algorithm", "point", "seed", "cost", "is_censored")} for axis in AXES}
-    for point, row in rows_at(said["points"], runs(folder / "suites" / suite), folder / "tuned" / f"{suite}.yaml"):
-        for seed, run in sorted(row.items()):
-            each = np.array([spent(run, target["value"]) for target in run["targets"]])
-            cost = np.exp(each[:, :3].mean(0)) / (1e9, 1, 1)  # the geometric mean over targets
-            for axis, x in zip(AXES, cost, strict=True):
-                values = run["name"], point, seed, float(x), bool(each[:, 3].any())
-                for column, one in zip(
-                    found[axis].values(), values if run["name"] not in said["public_data"] else (), strict=False
-                ):
-                    column.append(one)
+    several = list(rows_at(said["points"], runs(folder / "suites" / suite), folder / "tuned" / f"{suite}.yaml"))
+    lines = [(point, *line(run)) for point, row, _ in several for _, run in sorted(row.items())]
+    names = [(run["name"], point, seed, anchor) for point, row, anchor in several for seed, run in sorted(row.items())]
+    at, each, watched = (np.array(x) for x in zip(*lines, strict=True))  # (R,), (R, T, 5), (R, 3)
+    missed = each[:, :, 3].any(1)
+    mean, last = each[:, :, :3].mean(1), each[:, :, :3].max(1)
+    known = {point: (last - mean)[(at == point) & ~missed].mean(0) for point in {*at[~missed]}}
+    gaps = np.array([known.get(point, np.mean([*known.values()], 0)) for point in at])
+    begun = np.where(each[:, :, 4:] > 0, each[:, :, :3], np.inf).max(1)
+    cost = np.exp(np.where(missed[:, None], np.minimum(watched, begun) - gaps, mean)) / (1e9, 1, 1)
+    kept = [k for k, (name, *_) in enumerate(names) if name not in said["public_data"]]
+    keys = ("algorithm", "point", "seed", "tuning", "cost", "is_censored")
+    found = {}
+    for axis, x in zip(AXES, cost.T, strict=True):
+        rows = [(*names[k], float(x[k]), bool(missed[k])) for k in kept]
+        found[axis] = dict(zip(keys, map(list, zip(*rows, strict=True)), strict=True))
     return found
 
 
+def line(run):
+    """What a run spent until its targets, and until its end over 1.2, where it could last reach
+    one and be seen to hold it. One that broke off goes on to the end of the budget."""
+    end, broke = run["spent"][:, run["points"] - 1], run["state"] != "finished"
+    until = max(end[0], run["budget"]["seconds"] * 1e9 if broke else 0) * 5 / 6
+    watched = np.log(np.maximum(1, [until, *(end[1:] * (until / end[0] if end[0] else 1))]))
+    return [spent(run, target["value"]) for target in run["targets"]], watched
+
+
 def spent(run, target):
-    """Logs of nanoseconds, gradients and bytes until a target is held, and whether it is missed."""
+    """Logs of nanoseconds, gradients and bytes until a target is held, whether it is missed, and
+    whether it was reached."""
     ns, last = run["spent"][0], run["points"] - 1
     above, log = run["accuracy"] >= np.float32(target), np.log(np.maximum(1, run["spent"]))
-    if run["state"] != "finished":  # it holds nothing, and counts with the whole budget
-        return np.r_[np.log(run["budget"]["seconds"] * 1e9), log[1:, last], True]
+    if run["state"] != "finished":
+        return np.r_[log[:, last], True, False]
     for k in np.flatnonzero(above):
         models = np.unique(run["version"][k:], return_index=True)[1]
         end = max(k + models[2] if len(models) > 2 else last + 1, np.searchsorted(5 * ns, 6 * ns[k], side="right") - 1)
         is_seen = end <= last and 6 * ns[k] <= 5 * ns[last]
-        if above[k : end + 1].all():  # a run that ends inside the window is censored at its beginning
-            return np.r_[log[:, k], not is_seen]
-    return np.r_[log[:, last], True]
+        if above[k : end + 1].all():  # a run that ends inside the window is censored
+            return np.r_[log[:, k], not is_seen, True]
+    return np.r_[log[:, last], True, False]
 
 
 def row_of(rows, selector, options):
@@ -198,22 +215,33 @@ class Axis:
         return sampler.costs_at(model, drawn, self.design.columns(several))
 
     def runs_there(self, several):
-        """Read as: at the level of every factor, or at both levels around it, it has a run."""
-        seen = {
-            (a, f, self.levels[p][f])
-            for a, p in zip(self.runs["algorithm"], self.runs["point"], strict=True)
-            for f in self.design.levels
-        }
-        known = {f: {level for _, g, level in seen if g == f} for f in self.design.levels}
+        """At every level, or at both levels around it, that are open to it."""
+        known = {f: {self.levels[p][f] for p in self.points["point"]} for f in self.design.levels}
 
         def around(f, x):
             if x in known[f]:
                 return [x]
             return [e(y) for e, y in ((max, [y for y in known[f] if y < x]), (min, [y for y in known[f] if y > x])) if y]
 
-        return np.array(
-            [[all((a, f, y) in seen for f, x in at.items() for y in around(f, x)) for a in self.names] for at in several]
-        )
+        opened = [self.open_to(a) for a in self.names]
+        return np.array([[all((f, y) in one for f, x in at.items() for y in around(f, x)) for one in opened] for at in several])
+
+    @functools.cache  # noqa: B019
+    def open_to(self, name):
+        """Levels with runs at most of their points, less and less of which are asked, and without
+        a miss at one."""
+        lines = [dict(zip(self.runs, row, strict=True)) for row in zip(*self.runs.values(), strict=True)]
+        has = {x["point"] for x in lines if x["algorithm"] == name}
+        whole = has - {x["point"] for x in lines if x["algorithm"] == name and x["is_censored"]}
+        left, pairs = set(self.points["point"]), [(f, x) for f, several in self.design.levels.items() for x in several]
+        while left:
+            at = {(f, x): {p for p in left if self.levels[p][f] == x} for f, x in pairs}
+            share = {one: len(points & has) / len(points) for one, points in at.items() if points}
+            worst = min(share, key=share.get)
+            if share[worst] > 0.5:
+                return {one for one in share if at[one] & whole}
+            left -= at[worst]
+        return set()
 
     def regret(self, several):
         return sampler.regret(np.where(self.runs_there(several), self.costs(several), np.inf))
@@ -280,8 +308,8 @@ def judged(axis, one):
     def error(predicted):
         off = sampler.regret(np.where(there, predicted, np.inf))
         off = off.mean(0) if off.ndim == 3 else off
-        off = np.where(bound, np.minimum(off - ratio, 0), off - ratio)
-        return np.sqrt(np.mean(off[wanted] ** 2))
+        off = off - ratio
+        return np.sqrt(np.mean(off[wanted & ~(bound & (off >= 0))] ** 2))  # who is above a bound cannot be wrong
 
     places = sampler.Columns(axis.design.factors, [], [], axis.points)
     near = np.empty_like(seen)

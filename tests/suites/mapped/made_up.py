@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,16 @@ def seconds(name: str, levels: Mapping[str, Any]) -> float:
     return math.log(4) + OF_ITS_OWN[name] + 0.25 * (levels["skew"] == "two_class") - 0.35 * work + waiting
 
 
-def run(name: str, point: str, seed: int, at: float | None, **more: Any) -> Record:
-    """A run that holds its target from second `at` on."""
+HOLDS = (0.1, 0.5, TARGET, 0.85, 0.85, 0.9)
+
+
+def run(name: str, point: str, seed: int, at: float | None, curve: Sequence[float] = HOLDS, **more: Any) -> Record:
+    """A run that holds its target from second `at` on, unless it has another curve."""
     times: list[float] = [0, 5, 10, BUDGET]
-    curve = [0.1, 0.4, 0.5, 0.6]
     if at is not None:
-        times, curve = [0, at - STEP, at, 1.1 * at, 1.2 * at, 1.3 * at], [0.1, 0.5, TARGET, 0.85, 0.85, 0.9]
+        times = [0, at - STEP, at, 1.1 * at, 1.2 * at, 1.3 * at]
+    else:
+        curve = [0.1, 0.4, 0.5, 0.6]
     spent = {axis: [round(1000 * DEAR[axis].get(name, 1.0) * second) for second in times] for axis in DEAR}
     one = record(name, seed, curve, seconds=times, scenario=point, scenario_hash=point, columns=spent, **more)
     alter(one, "spec.scenario.evaluation.every_seconds", STEP)

@@ -97,7 +97,7 @@ def test_costs_of_real_runs_are_the_same(real: tuple[Path, Results]) -> None:
 @pytest.mark.slow
 def test_what_the_map_says_is_found_again(real: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
     folder, _ = real
-    is_bad = again.main(folder, "small", folder / "small-points.yaml", 600)
+    is_bad = again.main(folder, "small", folder / "small-points.yaml", 1500)
     print(said := capsys.readouterr().out)
     assert not is_bad
     assert said.count(" numbers compared, 0 differ") == 3

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fedbench.analysis.map.factors import Design
+from fedbench.analysis.map.presence import Presence
 from fedbench.suites import suite as suites
 from fedbench.suites.design import schema as designs
 from fedbench.suites.mapped import factors
 from fedbench.suites.suite import Suite
-from tests.suites.mapped import small
 
 
 def test_the_model_of_suite_map_is_the_one_that_its_points_were_drawn_for() -> None:
@@ -48,27 +48,22 @@ def test_points_of_one_kind_have_the_levels_of_all_factors(suite: Suite) -> None
 
 
 def test_who_runs_where(suite: Suite) -> None:
-    """Factor by factor; between two levels that points have, who runs at both."""
-    seen = {
-        "algorithm": ["a", "a", "a", "everybody", "late", "late"],
-        "skew": ["iid", "two_class", "iid", "iid", "iid", "iid"],
-        "spread": [1, 8, 1, 8, 1, 1],
-        "at_work": [3, 20, 20, 20, 3, 20],
+    """Level by level; between two levels that points have, who runs at both."""
+    levels = {
+        "skew": ["iid", "two_class", "iid", "iid", "two_class"],
+        "spread": [1, 8, 8, 1, 1],
+        "at_work": [3, 20, 20, 20, 3],
     }
-    levels = [("iid", 1, 3), ("iid", 8, 20), ("two_class", 8, 20), ("iid", 1, 8), ("iid", 4, 20)]
-    asked = {name: [row[place] for row in levels] for place, name in enumerate(("skew", "spread", "at_work"))}
-    found = factors.runs_there(suite.designed(), seen, ["a", "everybody", "late"], asked)
+    has_runs = np.array([[True] * 5, [False, True, True, True, False], [True, False, True, True, False]]).T
+    seen = Presence(levels, has_runs, has_runs)
+    asked = [("iid", 1, 3), ("iid", 8, 20), ("two_class", 8, 20), ("iid", 1, 8), ("iid", 4, 20)]
+    columns = {name: [row[place] for row in asked] for place, name in enumerate(levels)}
+    found = factors.runs_there(suite.designed(), seen, columns)
     assert found.tolist() == [
         [True, False, True],
+        [True, True, True],
         [True, True, False],
-        [True, False, False],
         [True, False, True],
-        [True, False, False],
+        [True, True, True],
     ]
     assert found.dtype == np.bool_
-
-
-def test_the_design_lies_beside_the_suite(suite: Suite) -> None:
-    assert suite.designed().name == "small-points"
-    assert suite.model_copy(update={"about": "another"}).designed() == suite.designed()
-    assert small.DESIGN.startswith("schema: 1")

@@ -53,7 +53,7 @@ def test_a_file_that_is_no_map_is_refused(tmp_path: Path, results: Results, text
 
 GOOD: dict[str, Any] = {
     "axis": "seconds", "error": 0.2, "nearest": 0.3, "main": 0.25, "rows": dict.fromkeys(map(str, range(12)), 5), "missed": ["1", "2"],
-    "undecided": {}, "in_sets": {},
+    "undecided": {}, "in_sets": {}, "exact": 30, "bounds": 4, "too_low": 1,
 }  # fmt: skip
 
 

@@ -40,7 +40,8 @@ def of_others(results: Results, others: list[Results]) -> Iterator[str]:
 
 def _row(one: Carried) -> list[str]:
     count = f"{len(one.missed)} of {len(one.points)}"
-    return [AXES[one.axis].words, f"{len(one.points)}", estimate(*one.agreement), estimate(*one.regret), count]
+    regret = f"{AT_LEAST if one.bounds else ''}{estimate(*one.regret)}"
+    return [AXES[one.axis].words, f"{len(one.points)}", estimate(*one.agreement), regret, count]
 
 
 def _miss(results: Results, name: str, one: Missed) -> str:

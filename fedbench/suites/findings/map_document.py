@@ -192,7 +192,7 @@ def _elsewhere(results: Results, other: Results) -> shown.Elsewhere:
                 axis=_spent(one.axis),
                 points=len(one.points),
                 agreement=(one.agreement.value, one.agreement.low, one.agreement.high),
-                regret=Ratio(*one.regret),
+                regret=Ratio(one.regret.value, one.regret.low, math.inf if one.bounds else one.regret.high),
                 missed=tuple(_miss(point, miss) for point, miss in one.missed.items()),
             )
             for one in carried(results, other)

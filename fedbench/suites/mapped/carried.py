@@ -8,13 +8,13 @@ design. The noise of seeds and the luck of tuning are in every point, and so in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fedbench.analysis import bootstrap
-from fedbench.analysis.agreement import LEAST, tau
+from fedbench.analysis.agreement import LEAST, order, tau_of
 from fedbench.analysis.bootstrap import Interval
 from fedbench.analysis.map import runs as reading
 from fedbench.analysis.map.answers import CLOSE
@@ -47,8 +47,10 @@ class Carried:
     """How far one axis of a map holds elsewhere.
 
     points: those that both suites have, and at which both measured three algorithms or more.
-    agreement: Kendall's tau-b of the two orders by cost, as the mean over points.
+    agreement: Kendall's tau-b of the two orders by cost, as the mean over points. Two algorithms
+        that both miss a target are in no order, nor one that does with a dearer one.
     regret: what the first of the map costs there over the best, as the geometric mean over points.
+    bounds: at how many of the points this is a lower bound, since the first misses a target.
     missed: by point.
     """
 
@@ -56,6 +58,7 @@ class Carried:
     points: tuple[str, ...]
     agreement: Interval
     regret: Interval
+    bounds: int
     missed: Mapping[str, Missed]
 
 
@@ -101,7 +104,7 @@ def _on(axis: str, suite: str, names: list[str], first: Entered, second: Entered
         exact = [row for row in both if not there[row].is_bound]
         if len(both) < LEAST or not exact or all(here[row].is_bound for row in both):
             continue
-        taus[name] = float(tau(*(np.array([side[row].log for row in both]) for side in (here, there))))
+        taus[name] = float(tau_of(*(_order([side[row] for row in both]) for side in (here, there))))
         lead = min((row for row in both if not here[row].is_bound), key=lambda row: (here[row].log, row))
         best = min(exact, key=lambda row: (there[row].log, row))
         regrets[name] = max(there[lead].log - there[best].log, 0.0)
@@ -112,13 +115,18 @@ def _on(axis: str, suite: str, names: list[str], first: Entered, second: Entered
             f"suite {suite}: expected at least 2 points at which it and the map have {LEAST} algorithms in common, and at which one of "
             f"them always holds the targets, got {len(taus)}"
         )
-    return Carried(axis, tuple(taus), _over_points(taus), Interval(*np.exp(_over_points(regrets)).tolist()), missed)
+    bounds = sum(one.is_bound for one in missed.values())
+    return Carried(axis, tuple(taus), _over_points(taus), Interval(*np.exp(_over_points(regrets)).tolist()), bounds, missed)
 
 
 @dataclass(frozen=True)
 class _Cost:
     log: float
     is_bound: bool
+
+
+def _order(costs: Sequence[_Cost]) -> Floats:
+    return order(np.array([one.log for one in costs]), np.array([one.is_bound for one in costs]))
 
 
 def _costs(found: Entered, axis: str, points: list[str]) -> dict[str, dict[str, _Cost]]:

@@ -120,6 +120,9 @@ def test_a_first_that_misses_there_costs_at_least_so_much(results: Results, some
     other = made_up.results(some, elsewhere({"fedbuff": 2.0}), noise=0.001, budget=16)
     found = {one.axis: one for one in carried(results, other)}["seconds"]
     assert {one.is_bound for one in found.missed.values()} == {True}
+    assert found.bounds == len(found.missed)
+    whole = {one.axis: one for one in carried(results, made_up.results(some, noise=0.001))}["seconds"]
+    assert whole.bounds == 0
 
 
 def test_other_designs_and_too_few_points_are_refused(results: Results, some: Suite, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,30 +55,11 @@ def predicted_set(costs: Floats, runs_there: Flags | None = None, sure: float = 
     return chosen
 
 
-@dataclass(frozen=True, eq=False)
-class Always:
-    """What it costs to use one algorithm at all levels, as cost / cost of the best.
-
-    mean: the geometric mean over levels, by algorithm (K,). NaN for an algorithm that does not run
-    at all of them.
-    worst: the largest ratio at a level (K,), of the mean over draws.
-    where: the place of that level among the levels (K,).
-    """
-
-    algorithms: tuple[str, ...]
-    mean: Band
-    worst: Band
-    where: tuple[int, ...]
-
-
-def always(draws: Draws, levels: Columns, runs_there: Flags | None = None) -> Always:
-    """Returns the regret of always using one algorithm, with its worst level."""
+def always(draws: Draws, levels: Columns, runs_there: Flags | None = None) -> Band:
+    """Returns what it costs to use one algorithm at all levels, by algorithm (K,), as the geometric
+    mean of its cost over that of the best; NaN for one that does not run at all of them."""
     each = regrets(draws.at(levels), runs_there)
-    whole = np.asarray(~np.isnan(each).any(axis=(0, 1)))
-    means = each.mean(axis=0)
-    where = np.where(whole, np.where(np.isnan(means), -np.inf, means).argmax(axis=0), -1)
-    at_worst = each[:, where, np.arange(each.shape[2])]
-    return Always(draws.algorithms, _ratios(each.mean(axis=1), whole), _ratios(at_worst, whole), tuple(map(int, where)))
+    return _ratios(each.mean(axis=1), np.asarray(~np.isnan(each).any(axis=(0, 1))))
 
 
 def _ratios(drawn: Floats, kept: Flags) -> Band:

@@ -18,7 +18,7 @@ from fedbench.analysis.map import between
 from fedbench.analysis.map.between import Numbers
 from fedbench.analysis.map.draws import Draws, expected
 from fedbench.analysis.map.factors import Columns, Design, Floats
-from fedbench.analysis.map.prediction import Verdict, measured
+from fedbench.analysis.map.prediction import Verdict, measured, over_seeds
 from fedbench.analysis.map.presence import Presence
 from fedbench.analysis.map.runs import Flags
 
@@ -58,7 +58,6 @@ class Costs:
         has them, and `verdict` is that of `prediction.judged`."""
         kept = np.unique(np.linspace(0, len(draws.own) - 1, MOST_DRAWS).astype(np.int64))
         centre, found, runs = draws.coefficients.mean(axis=0), measured(draws.fit.runs), draws.fit.runs
-        seeds = np.einsum("nus,nuk->nk", runs.is_there.astype(np.float64), runs.of_algorithm)
         given = draws.fit.variances
         luck = given.tuning if len(draws.fit.found.luck) else 0.0
         return cls(
@@ -72,7 +71,7 @@ class Costs:
             draws.own[kept],
             draws.shared[kept],
             found.log,
-            np.sqrt(given.noise / np.maximum(seeds, 1) + luck),
+            np.sqrt(over_seeds(runs, given.noise) + luck),
             found.is_bound,
         )
 

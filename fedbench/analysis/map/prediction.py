@@ -49,6 +49,13 @@ def measured(runs: Runs) -> Measured:
     return Measured(log, is_bound)
 
 
+def over_seeds(runs: Runs, noise: Floats) -> Floats:
+    """Returns the variance of a measured log cost (N, K), as the mean over the seeds of algorithms
+    whose runs have these variances (K,)."""
+    seeds = np.einsum("nus,nuk->nk", runs.is_there.astype(np.float64), runs.of_algorithm)
+    return np.asarray(noise / np.maximum(seeds, 1))
+
+
 def of_nearest(draws: Draws, points: Columns, levels: Columns, wanted: Flags) -> Floats:
     """Returns for each of some levels what was measured at the nearest point of the design (L, K)
     at which all that are `wanted` (L, K) have runs; the first of those that are equally near.

@@ -42,7 +42,7 @@ def tallied(log: Floats, missed: Flags, watched: Floats, gap: float) -> tuple[Fl
             logarithm (R,).
         gap: by how much the last target costs more than the mean over targets.
     """
-    is_censored = missed.any(axis=1)
+    is_censored = np.asarray(missed.any(axis=1))
     return np.where(is_censored, watched - gap, log.mean(axis=1)), is_censored
 
 

@@ -120,7 +120,7 @@ def _always(one: Always, points: int, best: int, on: dict[Spent, dict[str, Alway
     return shown.Always(
         row=one.algorithm,
         mean=_ratio(one.mean),
-        worst=_ratio(one.worst),
+        worst=Ratio.of(one.worst),
         worst_at=one.worst_at,
         points=points,
         best=best,

@@ -21,8 +21,8 @@ from fedbench.suites.findings.markdown import table
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors
 from fedbench.suites.mapped.factors import AT_WORK, SPREAD, told
-from fedbench.suites.mapped.statements import Advice, Map
-from fedbench.written import estimate, percent
+from fedbench.suites.mapped.statements import Advice, Always, Map
+from fedbench.written import AT_LEAST, estimate, percent, ratio
 
 MOST_NAMED, MOST_ALWAYS, LIKELY, LEAST = 4, 10, 3, 0.01
 
@@ -130,17 +130,22 @@ def _always(said: Map) -> Iterator[str]:
         for name in order[:MOST_ALWAYS]:
             one = found[name, SECONDS.name]
             others = [found.get((name, axis)) for axis in axes[1:]]
-            rows.append([name, estimate(*one.mean), estimate(*one.worst), one.worst_at,
+            rows.append([name, estimate(*one.mean), _worst(one), one.worst_at,
                          *("" if other is None else estimate(*other.mean) for other in others)])  # fmt: skip
         where = "all points of the design" if at_work is None else f"those with {told(at_work)} at work"
         left = [name for name in said.algorithms if name not in order]
         text = (
-            f"What it costs to always use one algorithm, as its cost over that of the best: the geometric mean over {where}, and at "
-            "the worst of them."
+            f"What it costs to always use one algorithm, as its cost over that of the best: the geometric mean over {where}, and the "
+            "largest that was measured at one of them."
         )
         more = f" The next {len(order) - MOST_ALWAYS} are left out." if len(order) > MOST_ALWAYS else ""
         yield text + more + (f" Not everywhere: {', '.join(left)}." if left else "")
         yield table(head, rows)
+
+
+def _worst(one: Always) -> str:
+    value, low, high = one.worst
+    return f"{AT_LEAST}{ratio(value)}" if high is None else estimate(value, low, high)
 
 
 # ---- what waiting costs ----

@@ -6,7 +6,6 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,51 +13,26 @@ import numpy as np
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.map import answers
 from fedbench.analysis.map import runs as reading
-from fedbench.analysis.map.draws import Band, Draws, band
+from fedbench.analysis.map.draws import Band, band
 from fedbench.analysis.map.factors import Columns, Floats
 from fedbench.analysis.map.prediction import judged, measured
-from fedbench.analysis.map.presence import Presence
-from fedbench.analysis.map.runs import Flags
 from fedbench.suites.design.schema import Design, Value
 from fedbench.suites.findings.results import Results
-from fedbench.suites.mapped import factors, statements
-from fedbench.suites.mapped.columns import KINDS, Table
+from fedbench.suites.mapped import always, factors, statements
+from fedbench.suites.mapped.columns import KINDS
 from fedbench.suites.mapped.factors import AT_WORK, SKEW, SPREAD
 from fedbench.suites.mapped.fitting import Fitted
-from fedbench.suites.mapped.statements import Advice, Always, Judged, Map, Place, Price, Region, Sure, Triple
+from fedbench.suites.mapped.model import Model
+from fedbench.suites.mapped.statements import Advice, Judged, Map, Place, Price, Region, Sure, Triple
 
 CHUNK = 100  # points that are asked for at once, so that memory stays small
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """The draws of one axis, with who runs where.
-
-    seen: where the algorithms of the model have runs, and arrive.
-    public_data: of every algorithm of the model (K,).
-    """
-
-    axis: str
-    draws: Draws
-    design: Design
-    seen: Presence
-    public_data: Flags
-
-    def compete(self, levels: Columns) -> Flags:
-        """Returns which algorithms are compared at some levels (L, K)."""
-        return factors.runs_there(self.design, self.seen, levels) & ~self.public_data
-
-    @property
-    def names(self) -> list[str]:
-        """Returns the algorithms that are compared."""
-        return [name for name, is_public in zip(self.draws.algorithms, self.public_data, strict=True) if not is_public]
 
 
 def said(results: Results, found: Fitted) -> Map:
     """Returns what the fitted models of a suite say."""
     suite, design, entered = results.suite, results.suite.designed(), found.entered
     points = factors.points(suite, "design")
-    models = [_model(design, found, axis, points) for axis in found.whole]
+    models = [Model.of(design, found, axis, points) for axis in found.whole]
     rows = entered.at(SECONDS.name, points)
     counts = Counter(zip(rows["point"], rows["algorithm"], strict=True)).values()
     return Map(
@@ -79,21 +53,13 @@ def said(results: Results, found: Fitted) -> Map:
         censored=float(np.mean(rows["is_censored"])),
         no_points=_no_points(design, points),
         advice=tuple(one for model in models for one in _advice(model)),
-        always=tuple(one for model in models for one in _always(model, points)),
+        always=tuple(one for model in models for one in always.always(model, points)),
         regions=tuple(one for model in models for one in _regions(model)),
         prices=tuple(one for model in models for one in _prices(model, results.synchronous)),
         judged=tuple(one for model in models if (one := _judged(results, found, model)) is not None),
         sure=tuple(map(_sure, models)),
         luck=_luck(results),
     )
-
-
-def _model(design: Design, found: Fitted, axis: str, points: Table) -> Model:
-    draws = found.whole[axis]
-    seen = measured(draws.fit.runs)
-    public = np.isin(draws.algorithms, list(found.entered.public_data))
-    levels = {name: points[name] for name in design.factors}
-    return Model(axis, draws, design, Presence.of(levels, seen.log, seen.is_bound), public)
 
 
 def _no_points(design: Design, points: Columns) -> dict[str, tuple[Value, ...]]:
@@ -144,34 +110,6 @@ def _advice(model: Model) -> Iterator[Advice]:
             ratios = _triples(band(regret[:, row, order]))
             named = {model.draws.algorithms[k]: ratio for k, ratio in zip(order, ratios, strict=True)}
             yield Advice(words=case.words, at_work=at_work, axis=model.axis, cost=cost, tries=named)
-
-
-def _always(model: Model, points: Columns) -> Iterator[Always]:
-    """Yields what it costs to always use one algorithm: at the points of the design, and at those
-    with the most clients at work."""
-    yield from _always_at(model, points, None)
-    if AT_WORK in model.design.factors:
-        most = max(points[AT_WORK])
-        kept = [k for k, level in enumerate(points[AT_WORK]) if level == most]
-        yield from _always_at(model, {name: [column[k] for k in kept] for name, column in points.items()}, most)
-
-
-def _always_at(model: Model, points: Columns, at_work: Value | None) -> Iterator[Always]:
-    found = answers.always(model.draws, points, model.compete(points))
-    several = []
-    for k in np.flatnonzero(~np.isnan(found.mean.value)):
-        mean, worst = ((float(one.value[k]), float(one.low[k]), float(one.high[k])) for one in (found.mean, found.worst))
-        several.append(
-            Always(
-                algorithm=found.algorithms[k],
-                axis=model.axis,
-                at_work=at_work,
-                mean=mean,
-                worst=worst,
-                worst_at=points["point"][found.where[k]],
-            )
-        )
-    yield from sorted(several, key=lambda one: one.mean[0])
 
 
 # ---- where ----

@@ -53,16 +53,17 @@ class Advice(Part):
 
 class Always(Part):
     """What it costs to always use one algorithm, as cost over that of the best: the geometric mean
-    over points, and at the worst of them, which is named.
+    over points, by the model, and the largest that was measured at one of them, which is named.
 
     at_work: of the points; None for all of them.
+    worst: with an interval over seeds. Without an end, None, if it missed a target there.
     """
 
     algorithm: Name
     axis: Axis
     at_work: Value | None
     mean: Triple
-    worst: Triple
+    worst: tuple[Number, Number, Number | None]
     worst_at: Name
 
 

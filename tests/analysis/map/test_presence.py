@@ -20,7 +20,8 @@ ALL = {("work", 5), ("work", 100), ("on", 1.0), ("on", 0.5), ("skew", "iid"), ("
     ("has_runs", "misses", "closed"),
     [
         (EVERYWHERE, [], set()),
-        # It needs everybody at work: no other level is closed, though it has no runs at three of eight points.
+        # It needs everybody at work: no other level is closed, though it has no runs at three of
+        # eight points.
         ([False] * 3 + [True] * 5, [], {("work", 5)}),
         # It needs everybody to be there as well, and by chance has them at one of three points.
         ([False] * 3 + [True, False, False, True, True], [], {("work", 5), ("on", 0.5)}),

@@ -274,7 +274,7 @@ def agree(axis, said, name):
         kept = [p for p in axis.points["point"] if one["at_work"] in (None, axis.levels[p].get("at_work"))]
         regret = axis.regret([axis.levels[p] for p in kept])[:, :, place(one["algorithm"])]
         tally(found, f"always {one['algorithm']}", regret.mean(1), one["mean"])
-        tally(found, f"always {one['algorithm']} at {one['worst_at']}", regret[:, kept.index(one["worst_at"])], one["worst"])
+        found.append(worst(axis, one, kept))
     for one in (one for one in said["prices"] if one["axis"] == name and one["ratio"]):
         at = design.base | one["levels"]
         cost = np.where(axis.runs_there([at]), axis.costs([at]), np.inf)[:, 0]
@@ -288,6 +288,18 @@ def agree(axis, said, name):
         off += [(f"close {one['levels']} {a}", abs(close[place(a)] - x), MOST) for a, x in one["close"].items()]
     found += [*off, (f"close on average over {len(off)}", np.mean([x for _, x, _ in off]), MEAN)]
     return found + [x for one in said["judged"] if one["axis"] == name for x in judged(axis, one)]
+
+
+def worst(axis, one, kept):
+    """The largest measured regret, and where: no model's, so it agrees to five digits."""
+    rows, k = among(axis.runs, kept, axis.names), axis.names.index(one["algorithm"])
+    misses = {x[:2] for x in zip(rows["point"], rows["algorithm"], rows["is_censored"], strict=True) if x[2]}
+    bound = np.array([[(p, a) in misses for a in axis.names] for p in kept])
+    seen = np.where(axis.runs_there([axis.levels[p] for p in kept]), measured(kept, rows, axis.names), np.nan)
+    regret = seen[:, k] - np.where(bound | np.isnan(seen), np.inf, seen).min(1)
+    n = np.nanargmax(regret)
+    is_same = (kept[n], bool(bound[n, k])) == (one["worst_at"], one["worst"][2] is None)
+    return f"always {one['algorithm']}, at worst", abs(max(regret[n], 0) - np.log(one["worst"][0])) if is_same else 1, 2e-5
 
 
 def judged(axis, one):

@@ -57,6 +57,8 @@ def test_what_it_costs_to_always_use_one_algorithm(said: Map, suite: Suite) -> N
         mean = math.exp(sum(map(math.log, each.values())) / len(each))
         assert one.mean[0] == pytest.approx(mean, rel=0.05)
         assert one.worst[0] == pytest.approx(max(each.values()), rel=0.08)
+        assert one.worst[2] is not None
+        assert one.worst[1] <= one.worst[0] <= one.worst[2]
         assert each[one.worst_at] > 0.9 * max(each.values())
     named = {(one.at_work, one.algorithm) for one in said.always if one.axis == "bytes"}
     assert named == {(None, name) for name in small.WITHOUT_DATA if name != "asysg"} | {(20, name) for name in small.WITHOUT_DATA}

@@ -115,8 +115,11 @@ class Costs:
         return np.asarray(np.round(np.sqrt(np.square(apart).sum(axis=1)), 9))
 
     def measured_at(self, point: int) -> Floats:
-        """Returns draws of what may have been measured at a point (B, K), by seeds and luck alone;
-        NaN for an algorithm without runs there, or with one that was censored."""
+        """Returns draws of what a place near a point may cost, by what was measured there (B, K):
+        they scatter by seeds and luck, or by how far the nearest point was off where that was
+        tried. Infinite for an algorithm that was censored there, and NaN for one without runs."""
         normal = np.random.Generator(np.random.Philox([self.seed, 3])).standard_normal((len(self.own), len(self.algorithms)))
-        found = self.log[point] + self.error[point] * normal
-        return np.where(self.is_bound[point], np.nan, found)
+        # That error is one of a difference of two costs.
+        off = 0.0 if self.verdict is None else self.verdict.nearest / np.sqrt(2)
+        found = self.log[point] + np.maximum(self.error[point], off) * normal
+        return np.where(self.is_bound[point], np.inf, found)

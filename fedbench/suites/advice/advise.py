@@ -10,13 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from fedbench.analysis.map import saved
-from fedbench.analysis.map.answers import SURE, close_to_best, predicted_set, regrets
-from fedbench.analysis.map.draws import band
-from fedbench.analysis.map.factors import Floats
-from fedbench.analysis.map.kept import Costs
-from fedbench.analysis.map.parts import MapPart
 from fedbench.analysis.map.prediction import MOST_ROWS
-from fedbench.analysis.map.runs import Flags
 from fedbench.analysis.map.saved import Saved
 from fedbench.engine.heterogeneity import Heterogeneity
 from fedbench.errors import UsageError, nearest
@@ -24,6 +18,7 @@ from fedbench.registry import selector_of
 from fedbench.scenarios.load import load, overrides_of, validate
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites.advice import words
+from fedbench.suites.advice.answer import Answer
 from fedbench.suites.advice.place import Level, is_other_task, levels, outside
 from fedbench.suites.advice.rows import refused, started, tuned_near
 from fedbench.written import Ratio
@@ -94,9 +89,9 @@ class Advice:
         if the map does not know.
     is_far : bool
         Whether a factor is so far outside that the answer is a guess.
-    point : str
-        The nearest point of the map, if the answer is what was measured there, since the map does
-        not predict other places. Empty if the answer is for the scenario's own place.
+    measured_at : dict of str
+        By cost that the map does not predict between its points, the nearest one: the answer is
+        what was measured there, with how far that has been from other places.
     basis : str
         What the answer rests on.
     command : str
@@ -116,7 +111,7 @@ class Advice:
     outside: tuple[str, ...]
     transfer: tuple[str, ...]
     is_far: bool
-    point: str
+    measured_at: Mapping[str, str]
     basis: str
     command: str
 
@@ -200,15 +195,20 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
     near = {name: tuned_near(name, place, costs, about) for name in selectors}
     reasons = refused(selectors, with_cap, seed, {name: options for name, (_, options) in near.items()})
     answers, apart = (
-        {axis: _Answer.of(one, place, about, reasons, public_data=public_data) for axis, one in read.costs.items()}
+        {axis: Answer.of(one, place, about, reasons, public_data=public_data) for axis, one in read.costs.items()}
         for public_data in (False, True)
     )
     answer = answers[cost]
     if not answer.runs.any():
+        if answer.among:
+            raise UsageError(
+                f"advise: {answer.among} algorithms of the map run on scenario {given.name}, and all of them miss a target at "
+                f"{answer.point}, the nearest point of the map, so that no cost is known"
+            )
         why = next((f": {reason}" for reason in reasons.values() if reason), "")
         raise UsageError(f"advise: no algorithm of the map runs on scenario {given.name}{why}")
 
-    def choices(of: Mapping[str, _Answer]) -> tuple[Choice, ...]:
+    def choices(of: Mapping[str, Answer]) -> tuple[Choice, ...]:
         return tuple(_choice(name, of, cost, selectors[name], with_cap, near[name]) for name in of[cost].enough[:MOST_ROWS])
 
     chosen, with_public_data = choices(answers), choices(apart)
@@ -218,7 +218,7 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
         is_sure=len(answer.enough) <= MOST_ROWS,
         needed=len(answer.enough),
         choices=chosen,
-        among=int(answer.runs.sum()),
+        among=answer.among,
         refused={name: reason for name, reason in reasons.items() if reason},
         others={axis: tuple(one.enough) if len(one.enough) <= MOST_ROWS else () for axis, one in answers.items() if axis != cost},
         with_public_data=with_public_data,
@@ -226,7 +226,7 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
         outside=tuple(outside(here, found, about)),
         transfer=tuple(words.transferred(about, cost)) if is_other_task(given, validate(about.scenario, "map")) else (),
         is_far=any(level.is_far for level in found),
-        point="" if costs.predicts else str(costs.points["point"][costs.nearest(place, about.numbers)]),
+        measured_at={axis: one.point for axis, one in answers.items() if one.point},
         basis=words.basis(about, costs),
         command=_command(typed, (choice.selector for choice in (*chosen, *with_public_data[:1]))),
     )
@@ -238,55 +238,9 @@ def _command(typed: Sequence[str], selectors: Iterable[str]) -> str:
     return shlex.join(["fedbench", "run", *typed, *algorithms, "--seeds", str(SEEDS)])
 
 
-@dataclass(frozen=True, eq=False)
-class _Answer:
-    """What the map says of a place on one axis.
-
-    log: draws of log costs (B, K).
-    runs: which algorithms run there and have a cost (K,).
-    enough: the algorithms of which, with the probability SURE, one is close to the best; the most
-    probable one first.
-    """
-
-    costs: Costs
-    log: Floats
-    runs: Flags
-    enough: list[str]
-
-    @classmethod
-    def of(
-        cls, costs: Costs, place: Mapping[str, float], about: MapPart, reasons: Mapping[str, str], *, public_data: bool
-    ) -> _Answer:
-        competes = [not reasons[name] and (name in about.public_data) == public_data for name in costs.algorithms]
-        if costs.predicts:
-            log, known = costs.at(place, about.numbers), costs.runs_at(place, about.numbers)
-        else:
-            log = costs.measured_at(costs.nearest(place, about.numbers))
-            known = np.asarray(~np.isnan(log).any(axis=0))
-        runs = np.array(competes) & known
-        if not runs.any():
-            return cls(costs, log, runs, [])
-        close = close_to_best(log[:, None], runs[None])[0]
-        chosen = predicted_set(log[:, None], runs[None], SURE)[0]
-        order = [k for k in np.argsort(-close, kind="stable") if chosen[k]]
-        return cls(costs, log, runs, [costs.algorithms[k] for k in order])
-
-    def probability(self, name: str) -> float:
-        """Returns with which probability an algorithm is close to the best."""
-        return float(close_to_best(self.log[:, None], self.runs[None])[0, self.costs.algorithms.index(name)])
-
-    def ratio(self, name: str) -> Ratio | None:
-        """Returns an algorithm's cost over that of the best; None if it has none here."""
-        k = self.costs.algorithms.index(name) if name in self.costs.algorithms else -1
-        if k < 0 or not self.runs[k]:
-            return None
-        found = band(regrets(self.log[:, None], self.runs[None])[:, 0, k])
-        return Ratio(*(float(np.exp(end)) for end in (found.value, found.low, found.high)))
-
-
 def _choice(
     name: str,
-    answers: Mapping[str, _Answer],
+    answers: Mapping[str, Answer],
     cost: str,
     selector: str,
     scenario: Scenario,

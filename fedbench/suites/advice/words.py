@@ -28,16 +28,17 @@ def lines(advice: Advice) -> list[str]:
 def answer(advice: Advice) -> tuple[str, str]:
     """Returns what to take, and how sure that is."""
     best = f"within 10 % of the fewest {_title(advice.cost)}"
+    here = ", if it is as on the map, which has no such scenario" if advice.outside else ""
     if advice.is_sure:
         one = "it" if len(advice.choices) == 1 else "one of them"
         return (
             f"{advice.scenario}: take {_listed([choice.algorithm for choice in advice.choices])}.",
-            f"Of the {counted(advice.among, 'algorithm')} that can run here, {one} is {best} with a probability of 90 % or more.",
+            f"Of the {counted(advice.among, 'algorithm')} that can run here, {one} is {best} with a probability of 90 % or more{here}.",
         )
     return (
         f"{advice.scenario}: cannot say.",
         f"Of the {counted(advice.among, 'algorithm')} that can run here, it takes {advice.needed} to have one {best} with a probability of "
-        "90 %. The most probable ones:",
+        f"90 %{here}. The most probable ones:",
     )
 
 
@@ -73,8 +74,12 @@ def _options(advice: Advice) -> Iterator[str]:
 
 def _place(advice: Advice) -> Iterator[str]:
     yield f"Measured: {', '.join(map(str, advice.levels))}."
-    if advice.point:
-        yield f"The map does not predict places between its points: this was measured at the nearest one, {advice.point}."
+    if advice.measured_at:
+        costs, points = [_title(cost) for cost in advice.measured_at], sorted(set(advice.measured_at.values()))
+        yield (
+            f"The map does not predict {' and '.join(costs)} between its points: they were measured at the nearest one, "
+            f"{' and '.join(points)}. Ratios and probabilities have in them how far that was off at points held out."
+        )
     if advice.outside:
         far = " That is far outside: take the answer as a guess, and let fedbench race compare them."
         known = f" Known of other tasks: {'; '.join(advice.transfer)}." if advice.transfer else ""

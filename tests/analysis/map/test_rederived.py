@@ -54,7 +54,7 @@ def test_log_costs_and_their_intervals(both: SimpleNamespace) -> None:
         "width",
         ((found.high - found.low) / (high - low)).mean(),
     )
-    assert found.value == pytest.approx(again.mean(axis=0), abs=0.12)
+    assert (np.abs(found.value - again.mean(axis=0)) < 0.03 + 0.35 * (high - low) / 2).all()
     assert np.mean((found.high - found.low) / (high - low)) == pytest.approx(1, abs=0.15)
 
 

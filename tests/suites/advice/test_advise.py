@@ -132,13 +132,31 @@ def test_a_map_that_does_not_predict_answers_from_the_nearest_point(ask: Any) ->
     found = ask(one(given))
     assert [choice.algorithm for choice in found.choices] == ["fednova"]
     assert found.among == 4, "FedAvg was not run there, and FedEcho is in a group of its own"
-    assert (
-        found.point
-        == given.points["point"][given.nearest({level.factor: level.taken for level in found.levels}, about()["numbers"])]
-    )
-    assert f"this was measured at the nearest one, {found.point}." in str(found)
-    assert ask(one(replace(given, verdict=GOOD))).point == ""
+    point = given.points["point"][given.nearest({level.factor: level.taken for level in found.levels}, about()["numbers"])]
+    assert found.measured_at == {"seconds": point}
+    assert f"measured at the nearest one, {point}." in str(found)
+    missed = replace(given, is_bound=np.arange(6)[None] == 4 + np.zeros((len(log), 1)))
+    assert ask(one(missed)).among == 4, "it runs there"
+    assert "fednova" not in [choice.algorithm for choice in ask(one(missed)).choices], "what a miss would cost is not known"
+    assert ask(one(replace(given, verdict=GOOD))).measured_at == {}
     assert "nearest one" not in str(ask(one(replace(given, verdict=GOOD))))
+
+
+def test_where_nobody_holds_the_targets_there_is_no_answer(ask: Any) -> None:
+    given = flat(range(6), verdict=BAD)
+    given = replace(given, log=np.zeros(given.log.shape), is_bound=np.ones(given.log.shape, bool))
+    with pytest.raises(UsageError, match=r"5 algorithms of the map run on .*all of them miss a target at p\d+, the nearest"):
+        ask(one(given))
+
+
+def test_the_cost_that_is_not_predicted_is_named(ask: Any) -> None:
+    """The others are those of the place."""
+    given, measured = flat(range(6)), flat(range(6), verdict=BAD)
+    log = np.zeros(measured.log.shape)
+    both = saved({"seconds": given, "bytes": replace(measured, log=log, is_bound=log > 0)}, **about())
+    found = ask(both)
+    assert list(found.measured_at) == ["bytes"]
+    assert "The map does not predict bytes between its points" in str(found)
 
 
 def test_the_command_runs_what_it_names(ask: Any) -> None:

@@ -26,6 +26,7 @@ from fedbench.suites.own_race.stages import OutOfTime, Stages, Tell
 from fedbench.suites.own_race.standing import result
 
 LOCK = "own-race"
+WAIT_SECONDS = 0.5
 Clock = Callable[[], float]
 
 
@@ -137,19 +138,22 @@ class _Work:
         return self.clock() >= self.deadline
 
     def __call__(self, wanted: Sequence[RunSpec]) -> None:
-        store, failed = self.stages.store, self.stages.failed
-        absent = [spec for spec in campaign.missing(store, wanted) if spec.run_id not in failed]
-        if not absent:
-            return
-        if self.is_over():
-            raise OutOfTime
-        begin = self.clock()
+        while absent := self._absent(wanted):
+            if self.is_over():
+                raise OutOfTime
+            self._compute(absent)
+            if self._absent(wanted) and not self.is_over():  # another process computes them, such as one whose parent was killed
+                time.sleep(WAIT_SECONDS)
+
+    def _absent(self, wanted: Sequence[RunSpec]) -> list[RunSpec]:
+        return [spec for spec in campaign.missing(self.stages.store, wanted) if spec.run_id not in self.stages.failed]
+
+    def _compute(self, absent: Sequence[RunSpec]) -> None:
+        begin, store = self.clock(), self.stages.store
         executor = InTime(on_this_machine(self.given.processes, len(absent)), self.is_over)
         with watching(self.progress, lines=False) as shown:
             tally = campaign.compute(
                 absent, store, processes=self.given.processes, progress=False, watch=[shown], executor=executor
             )
-        failed |= {spec.run_id: why.partition("\n")[0] for spec, why in tally.failed}
+        self.stages.failed |= {spec.run_id: why.partition("\n")[0] for spec, why in tally.failed}
         self.stages.took(absent, self.clock() - begin)
-        if any(spec.run_id not in failed for spec in campaign.missing(store, absent)):
-            raise OutOfTime

@@ -4,7 +4,7 @@ records. Everything is derived again from the store at every call, so nothing is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fedbench import written
@@ -15,6 +15,8 @@ from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites.campaign import missing
+from fedbench.suites.own_race import field as fields
+from fedbench.suites.own_race.field import Started
 from fedbench.suites.own_race.plan import FAR_BEHIND, Plan, taken
 from fedbench.suites.own_race.suite import OneScenario, whole
 from fedbench.suites.race import looks
@@ -55,7 +57,7 @@ class Stages:
 
     pace: how many times as long runs take as foretold.
     failed: the reason of every run that failed, by its id, for as long as this object lives: the
-    next call tries again.
+    next call tries again, until the race begins. Then who races is settled.
     """
 
     plan: Plan
@@ -64,9 +66,13 @@ class Stages:
     processes: int = 1
     pace: float = 1.0
     failed: dict[str, str] = field(default_factory=dict)
+    started: Started | None = None
     _records: dict[str, Record] = field(default_factory=dict, repr=False)
     _searches: dict[str, Progress] = field(default_factory=dict, repr=False)
     _outcomes: dict[str, Outcome] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.started = fields.read(self.store.root)
 
     @cached_property
     def suite(self) -> OneScenario:
@@ -100,6 +106,8 @@ class Stages:
 
     def left(self) -> list[str]:
         """Returns the rows that go on after one seed: with a record, and not dropped."""
+        if self.started is not None:
+            return list(self.started.rows.values())
         behind = self.behind()
         return [row for row, spec in self.first().items() if self.find(spec) is not None and row not in behind]
 
@@ -127,6 +135,8 @@ class Stages:
     def finalists(self) -> dict[str, str]:
         """Returns the selectors that race, with the row that each comes from. The options are those
         that were chosen, else the row's own."""
+        if self.started is not None:
+            return dict(self.started.rows)
         searches = self.searches()
         chosen = {row: searches[row].choice if row in searches else None for row in self.left()}
         return {row if choice is None else whole(self.scenario, row, choice.options): row for row, choice in chosen.items()}
@@ -134,6 +144,8 @@ class Stages:
     @property
     def stage(self) -> str:
         """Returns the stage that has begun last and is not over, or the race."""
+        if self.started is not None:
+            return RACE
         if any(self.find(spec) is None and spec.run_id not in self.failed for spec in self.first().values()):
             return FIRST
         return TUNING if any(one.choice is None and not self._fails(one) for one in self.searches().values()) else RACE
@@ -147,18 +159,29 @@ class Stages:
 
     def entries(self) -> looks.Entries:
         """Returns who races, by group."""
-        return looks.entries(self.final, None, [(self.final.here, one) for one in self.final.selectors()])
+        found = looks.entries(self.final, None, [(self.final.here, one) for one in self.final.selectors()])
+        out = frozenset() if self.started is None else frozenset(self.started.out)
+        return replace(found, fields=tuple(replace(one, withdrawn=out & one.rows.keys()) for one in found.fields))
 
-    def stopped(self) -> dict[str, str]:
-        """Returns the rows of which a run failed in the race, where their group stops."""
-        if self.stage != RACE or not self.left():
-            return {}
+    def out(self) -> dict[str, str]:
+        """Returns the rows of which a run failed, with the reason."""
+        if self.started is not None:
+            return self.started.kept | self.started.out
+        return self.not_run() | self.untuned()
+
+    def not_run(self) -> dict[str, str]:
+        """Returns the rows whose first run failed, with the reason."""
+        return {row: self.failed[spec.run_id] for row, spec in self.first().items() if spec.run_id in self.failed}
+
+    def failing(self) -> dict[str, dict[str, str]]:
+        """Returns by row of the race the runs that failed, with the reason."""
         found = {
-            row: [self.failed[one.run_id] for one in specs if one.run_id in self.failed]
+            row: {one.run_id: self.failed[one.run_id] for one in specs if one.run_id in self.failed}
             for each in self.entries().fields
             for row, specs in each.rows.items()
+            if row not in each.withdrawn
         }
-        return {row: why[0] for row, why in found.items() if why}
+        return {row: several for row, several in found.items() if several}
 
     def find(self, spec: RunSpec) -> Record | None:
         if spec.run_id not in self._records:
@@ -172,10 +195,12 @@ class Stages:
 
     def run(self, compute: Compute, tell: Tell) -> None:
         """Runs all stages to their end. `compute` may raise OutOfTime at any of them."""
-        self._first_seed(compute, tell)
-        self._tune(compute, tell)
-        if not self.left():
-            return
+        if self.started is None:
+            self._first_seed(compute, tell)
+            self._tune(compute, tell)
+            if not self.left():
+                return
+            self._write(Started(rows=self.finalists(), kept=self.untuned(), out=self.not_run()))
         seeds = ", ".join(str(look.seeds) for look in looks.race_of(self.final).looks)
         tell(
             f"{RACE}: {written.counted(len(self.finalists()), 'row')} with the options that were chosen; looks after {seeds} seeds"
@@ -185,7 +210,29 @@ class Stages:
             self._say(tell, RACE, wanted)
             compute(sorted(wanted, key=lambda spec: spec.seed))
 
-        looks.run(self.final, None, self.entries(), self.store, computed, tell)
+        tried: set[str] = set()
+        while True:
+            looks.run(self.final, None, self.entries(), self.store, computed, tell)
+            failing = self.failing()
+            if not failing:
+                return
+            again = {run for several in failing.values() for run in several} - tried
+            tried |= again
+            for run in again:  # it may have been the machine
+                del self.failed[run]
+            if not again:
+                self._withdraw({row: next(iter(several.values())) for row, several in failing.items()}, tell)
+
+    def _withdraw(self, rows: Mapping[str, str], tell: Tell) -> None:
+        """Takes rows out of the race, for all calls to come."""
+        if self.started is not None:
+            self._write(self.started.model_copy(update={"out": {**self.started.out, **rows}}))
+        for row, why in rows.items():
+            tell(f"withdrawn: {row}: {why}")
+
+    def _write(self, started: Started) -> None:
+        fields.write(self.store.root, started)
+        self.started = started
 
     def _first_seed(self, compute: Compute, tell: Tell) -> None:
         specs = list(self.first().values())

@@ -30,7 +30,7 @@ def result(given: Given, stages: Stages) -> RaceResult:
     systems: list[System] = []
     if race and stages.left():
         found = decisions.read(stages.store.root, stages.final, None)
-        systems = [_system(stages, one, found) for one in stages.entries().fields]
+        systems = [_system(stages, one, found) for one in stages.entries().fields if one.left(tuple(one.rows))]
         dropped += [Dropped(row, look.look.seeds, str(why)) for _, look, row, why in found.dropped()]
     seconds = {row: one.seconds for row, one in plan.entrants.items()}
     can_tune = not plan.rungs and plan.space.algorithms
@@ -44,17 +44,12 @@ def result(given: Given, stages: Stages) -> RaceResult:
         systems=tuple(systems),
         dropped=tuple(dropped),
         refused=dict(plan.refused),
-        failed=_failed(stages),
+        failed=stages.out(),
         tuned=bool(plan.rungs),
         capped=stages.scenario.at_work is not None,
         minutes=(sum(early) if early else None) if race else _to_the_first_look(stages),
         tuning_minutes=(sum(map(taken, seconds.values())) + least / TUNING_SHARE) / 60 / given.processes if can_tune else None,
     )
-
-
-def _failed(stages: Stages) -> dict[str, str]:
-    first = {row: stages.failed[spec.run_id] for row, spec in stages.first().items() if spec.run_id in stages.failed}
-    return first | stages.untuned() | stages.stopped()
 
 
 def _to_the_first_look(stages: Stages) -> float:
@@ -76,7 +71,7 @@ def _to_the_first_look(stages: Stages) -> float:
 
 def _system(stages: Stages, one: Field, found: Decisions) -> System:
     judged = found.of(one.point, one.group)
-    left = judged[-1].left if judged else tuple(one.rows)
+    left = one.left(judged[-1].left if judged else tuple(one.rows))
     runs = {row: [*itertools.takewhile(lambda run: run is not None, map(stages.find, one.rows[row]))] for row in left}
     seeds = min(map(len, runs.values()))
     best, unknown, ranking = (

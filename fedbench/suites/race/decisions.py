@@ -152,14 +152,14 @@ def read(folder: Path, suite: Suite, frozen: Tuned | None) -> Decisions:
 
 def _check_looks(several: Iterable[Judged], suite: Suite, where: str) -> None:
     """Raises UsageError unless the looks of every group are those of the suite, in order, and each
-    compares those that the one before left."""
+    compares some of those that the one before left: all but those that were withdrawn since."""
     before: dict[str, list[Judged]] = {}
     for one in several:
         own = before.setdefault(one.group, [])
         looks = suite.race.looks if suite.race is not None else ()
         if len(own) >= len(looks) or one.look != looks[len(own)]:
             raise UsageError(f"{where}, {one.group}: look {len(own) + 1} after {one.look.seeds} seeds is none of the suite")
-        if own and own[-1].left != one.compared:
+        if own and not set(one.compared) <= set(own[-1].left):
             raise UsageError(f"{where}, {one.group}: after {one.look.seeds} seeds other rows were compared than were left before")
         own.append(one)
 

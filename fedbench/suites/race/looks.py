@@ -26,11 +26,16 @@ LOCK = "race"
 class Field:
     """The rows of one group of a point that race with each other: the runs of all seeds by row.
     Rows with tuned options and those with default options are on boards of their own, and so race
-    apart."""
+    apart. Those that are `withdrawn` are in no further look, since a run of them fails."""
 
     point: str
     group: str
     rows: Mapping[str, Sequence[RunSpec]]
+    withdrawn: frozenset[str] = frozenset()
+
+    def left(self, rows: Sequence[str]) -> tuple[str, ...]:
+        """Returns those of some rows that are not withdrawn."""
+        return tuple(row for row in rows if row not in self.withdrawn)
 
 
 @dataclass(frozen=True)
@@ -80,15 +85,16 @@ def next_look(race: Race, field: Field, found: Decisions) -> tuple[Look, tuple[s
     """
     judged = found.of(field.point, field.group)
     if not judged:
-        return race.looks[0], tuple(field.rows)
-    if set(judged[0].compared) != set(field.rows):
-        odd = sorted(set(judged[0].compared) ^ set(field.rows))[0]
+        left = field.left(tuple(field.rows))
+        return (race.looks[0], left) if left else None
+    if odd_ones := sorted((set(judged[0].compared) ^ set(field.rows)) - field.withdrawn):
+        odd = odd_ones[0]
         has = "is new" if odd in field.rows else "is missing"
         raise UsageError(
             f"race of suite {found.suite}: {field.point}, {field.group}: row {odd} {has}; expected those that were compared after "
             f"{judged[0].look.seeds} seeds. A race of other rows begins anew: move {decisions.FILE} away"
         )
-    left = judged[-1].left
+    left = field.left(judged[-1].left)
     return (race.looks[len(judged)], left) if len(judged) < len(race.looks) and len(left) > 1 else None
 
 
@@ -106,7 +112,7 @@ def asked(race: Race, those: Entries, found: Decisions) -> list[RunSpec]:
     specs: list[RunSpec] = []
     for field in those.fields:
         seeds = seeds_of(race, field, found)
-        most[field.point] = max(most.get(field.point, 0), *seeds.values())
+        most[field.point] = max(most.get(field.point, 0), *seeds.values(), 0)
         specs += [spec for row, count in seeds.items() for spec in field.rows[row][:count]]
     specs += [spec for point, several in those.references.items() for one in several for spec in one[: most[point]]]
     return list({spec.run_id: spec for spec in specs}.values())

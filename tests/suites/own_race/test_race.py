@@ -13,9 +13,11 @@ import fedbench as fb
 from fedbench.errors import UsageError
 from fedbench.results.store import Store
 from fedbench.suites.own_race import plan as plans
+from fedbench.suites.own_race import race as races
 from fedbench.suites.own_race import suite
 from fedbench.suites.own_race.plan import RUNGS
 from fedbench.suites.own_race.result import RaceResult
+from fedbench.suites.own_race.stages import Stages
 from fedbench.suites.race import decisions
 from fedbench.suites.race.schema import Look
 
@@ -162,7 +164,58 @@ def test_a_row_that_fails_is_named_and_the_others_go_on(mine: str, tmp_path: Pat
     assert "not today" in found.failed[mine]
     assert found.stage == "race"
     assert sorted(row for one in found.systems for row in one.rows) == ["fedasync[concurrency=10]", "fedbuff[concurrency=10]"]
-    assert "failed, and tried again by the next call: ./mine.py:Mine: " in str(found)
+    assert "failed, so out of the race or with default options: ./mine.py:Mine: " in str(found)
+
+
+LATER = (
+    MINE.replace("from dataclasses", "from pathlib import Path\n\nfrom dataclasses")
+    + """
+    def init(self, x0, tools):
+        calls = Path(COUNT)
+        calls.write_text(str(int(calls.read_text()) + 1))
+        if int(calls.read_text()) in FAILS:
+            raise ValueError("out of memory")
+        return super().init(x0, tools)
+"""
+)
+
+
+@pytest.mark.parametrize(("fails", "is_out"), [({2}, False), (set(range(2, 99)), True), (set(range(4, 99)), True)])
+def test_a_row_that_fails_in_the_race_is_tried_once_more_and_then_leaves(
+    mine: str, tmp_path: Path, fails: set[int], is_out: bool
+) -> None:
+    """And the looks go on without it: before the first one, and between two. A later call does not
+    try again."""
+    (tmp_path / "count").write_text("0")
+    Path("mine.py").write_text(LATER.replace("COUNT", repr(str(tmp_path / "count"))).replace("FAILS", repr(fails)))
+    one = given(mine, "fedbuff", "fedasync", minutes=1000)
+    found = race(one, tmp_path / "store")
+    assert ("out of memory" in found.failed.get(mine, "")) == is_out
+    assert all(system.next is None for system in found.systems), "the race is over"
+    assert any(mine in system.left for system in found.systems) != is_out
+    calls = (tmp_path / "count").read_text()
+    assert numbers(race(one, tmp_path / "store")) == numbers(found)
+    assert (tmp_path / "count").read_text() == calls
+
+
+def test_runs_of_another_process_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process whose parent was killed ends its run; the time is not over for that."""
+    one, store, told = given("fedbuff", "fedasync", minutes=1000), Store(tmp_path), list[str]()
+    first = Stages(plans.made(one, lambda: 0.0), one.scenario, store).first()
+    lock = store.lock_of(first["fedasync[concurrency=10]"].run_id)
+    slept = list[float]()
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        lock.release()
+
+    monkeypatch.setattr(races.time, "sleep", sleep)
+    store.prepare()
+    lock.acquire()
+    found = race(one, tmp_path, told)
+    assert slept
+    assert "the time is over" not in told
+    assert found.minutes is None
 
 
 def test_a_race_in_which_everybody_fails(mine: str, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ Verdict = Literal[
     "not run",
     "not comparable",
 ]
-Kept = Literal["kept", "broken", "undecided", "kept once", "broken once"]
+Kept = Literal["kept", "broken", "undecided", "kept twice", "broken twice", "kept once", "broken once"]
 Kind = Literal["runs", "configuration", "theory"]
 """What the numbers of a table are. Kinds are never counted together."""
 KINDS: Mapping[Kind, str] = {"runs": "Measured results", "configuration": "Constants", "theory": "Rates of convergence"}

@@ -29,6 +29,8 @@ SHOWN: Mapping[str, tuple[str, str]] = {
     "kept": ("✓", "good"),
     "broken": ("✗", "bad"),
     "undecided": ("~", "open"),
+    "kept twice": ("(✓✓)", "open"),
+    "broken twice": ("(✗✗)", "open"),
     "kept once": ("(✓)", "open"),
     "broken once": ("(✗)", "open"),
     "holds": ("✓", "good"),

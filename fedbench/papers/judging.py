@@ -203,6 +203,8 @@ def order(printed: int, first: Mapping[int, Reading], second: Mapping[int, Readi
         (sign,) = signs
         return "undecided" if sign == 0 else "kept once" if sign == printed else "broken once"
     found = _sign_of_interval(pairs, accuracy=accuracy)
+    if not found and len(pairs) == 2 and len(signs) == 1 and 0 not in signs:
+        return "kept twice" if signs == {printed} else "broken twice"
     if not found and len(pairs) >= FEWEST and len(signs) == 1 and _factor(pairs) > FACTOR:
         (found,) = signs
     return "undecided" if found == 0 else "kept" if found == printed else "broken"

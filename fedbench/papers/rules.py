@@ -57,6 +57,8 @@ An order of two numbers of a table is compared seed by seed, for times on the lo
 - kept, broken: the 95 % interval of the paired difference excludes equality, and there are at least
   two seeds. Or each of at least FEWEST seeds has the same order, and the means differ by more than
   the factor FACTOR. Kept is the printed order, broken the opposite one.
+- kept twice, broken twice: both of two seeds have the order, and there are no others. Their
+  interval reaches 12.7 standard errors to either side, so it hardly ever decides.
 - kept once, broken once: the order was seen in one seed, and there is no other.
 - undecided: anything else.
 
@@ -114,6 +116,8 @@ IN_SHORT: Mapping[Verdict | Kept, str] = {
     f"factor of {FACTOR}.",
     "broken": "They are in the other order, as surely.",
     "undecided": "Neither.",
+    "kept twice": "Both of two seeds have the printed order, and their interval does not decide.",
+    "broken twice": "Both of two seeds have the other order, and their interval does not decide.",
     "kept once": "The printed order was seen in one seed, and there is no other.",
     "broken once": "The other order was seen in one seed, and there is no other.",
 }

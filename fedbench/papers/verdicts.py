@@ -220,6 +220,7 @@ class Ordered:
             "word": self.word,
             "seeds": self.seeds,
             "substitute": self.substitute,
+            "stand_in": self.first.stand_in,
         }
 
 

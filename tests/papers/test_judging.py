@@ -233,7 +233,8 @@ def test_a_verdict_is_supported_by_its_interval(
         ({0: 100.0, 1: 100.0, 2: 100.0}, {0: 101.0, 1: 180.0, 2: 101.0}, "kept"),  # all agree, by 1.27
         ({0: 100.0, 1: 100.0, 2: 100.0}, {0: 101.0, 1: 155.0, 2: 101.0}, "undecided"),  # by 1.19
         ({0: 100.0, 1: 100.0, 2: 100.0}, {0: 99.0, 1: 300.0, 2: 300.0}, "undecided"),  # one the other way round
-        ({0: 100.0, 1: 100.0}, {0: 150.0, 1: 200.0}, "undecided"),  # two seeds, by an interval that says nothing
+        ({0: 100.0, 1: 100.0}, {0: 150.0, 1: 200.0}, "kept twice"),  # by an interval that says nothing
+        ({0: 100.0, 1: 100.0}, {0: 150.0, 1: 90.0}, "undecided"),
         ({0: 100.0, 1: 100.0}, {0: 150.0, 1: 151.0}, "kept"),
         ({0: 6.0, 1: 6.0, 2: 6.0}, {0: 7.0, 1: 7.0, 2: 7.0}, "undecided"),  # no scatter, no interval
         ({0: 6.0, 1: 12.0, 2: 24.0}, {0: 7.0, 1: 14.0, 2: 28.0}, "undecided"),  # the same quotient but for rounding
@@ -249,13 +250,14 @@ def test_a_verdict_is_supported_by_its_interval(
         ({0: 1.0, 1: 1.0, 2: 1.0}, {0: ">3", 1: ">3", 2: ">3.1"}, "kept"),
         ({0: 1.0, 1: 1.0, 2: 1.0}, {0: ">1.1", 1: ">1.1", 2: ">1.12"}, "undecided"),  # by a factor of at least 1.1 alone
         ({0: 1.0, 1: 1.0, 2: ">9"}, {0: ">3", 1: ">3", 2: ">3"}, "undecided"),  # one seed without an order
-        ({0: 1.0, 1: 1.0}, {0: ">3", 1: ">3.1"}, "undecided"),
+        ({0: 1.0, 1: 1.0}, {0: ">3", 1: ">3.1"}, "kept twice"),
+        ({0: 5.0, 1: 1.0}, {0: ">3", 1: ">3.1"}, "undecided"),
         ({0: 0.0, 1: 0.0, 2: 0.0}, {0: 2.0, 1: 3.0, 2: 4.0}, "kept"),  # no quotient, and a factor without end
     ],
 )
 def test_orders(first: dict[int, float | str], second: dict[int, float | str], found: str) -> None:
     """The first is printed smaller; the other way round it is the other verdict."""
-    opposite = {"kept": "broken", "kept once": "broken once", "undecided": "undecided"}
+    opposite = {"kept": "broken", "kept twice": "broken twice", "kept once": "broken once", "undecided": "undecided"}
     one, other = (
         {seed: Reading(float(str(value).removeprefix(">")), missed=isinstance(value, str)) for seed, value in each.items()}
         for each in (first, second)
@@ -279,9 +281,10 @@ def test_orders_of_accuracies_are_of_differences() -> None:
 
 
 def test_an_accuracy_of_zero_is_no_difference() -> None:
-    """Seeds that diverge have an order and no interval: two of them do not make one."""
+    """Seeds that diverge have an order and no interval: two of them are seen, and decide
+    nothing."""
     diverged = Reading(0.0, diverged=True)
-    assert order(-1, {0: diverged, 1: diverged}, {0: Reading(80), 1: Reading(80.1)}, accuracy=True) == "undecided"
+    assert order(-1, {0: diverged, 1: diverged}, {0: Reading(80), 1: Reading(80.1)}, accuracy=True) == "kept twice"
 
 
 def test_the_words_have_a_sentence_each() -> None:

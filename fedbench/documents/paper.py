@@ -79,10 +79,12 @@ class Varied(Part):
 
 
 class Variation(Part):
-    """Something that is set otherwise, and the cells for which it is."""
+    """Something that is set otherwise, what that was to show, as it was declared before the runs,
+    and the cells for which it is."""
 
     name: Name
     about: Text
+    shows: Text = ""
     set: Several[Text]
     cells: Many[Varied]
 

@@ -172,4 +172,4 @@ def _variation(one: parts.Variation, cells: Sequence[Cell], find: Find) -> Varia
             rows.append(Varied(number=cell.number, printed=cell.text, seeds=seeds))
     settings = tuple(f"{key} = {json.dumps(value)}" for key, value in {**one.set, **one.options}.items())
     settings += (one.algorithm,) if one.algorithm else ()
-    return Variation(name=one.name, about=one.about, set=settings, cells=tuple(rows))
+    return Variation(name=one.name, about=one.about, shows=one.shows, set=settings, cells=tuple(rows))

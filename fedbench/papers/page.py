@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from fedbench import written
-from fedbench.documents.paper import ORDERS, Cell, Figure, Paper, Table, Theory, said
+from fedbench.documents.paper import ORDERS, Cell, Figure, Paper, Table, Theory, Variation, said
 from fedbench.figures.tables.markdown import escaped
 from fedbench.leaderboard.pages.paper import runs, seeds
 from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in
@@ -133,10 +133,15 @@ def _variations(one: Table) -> list[str]:
     ]
     return [
         "What moves the numbers: one thing is set otherwise at a time (`--vary`). No verdict comes from it.",
-        "\n".join(f"* {varied.name}: {escaped(varied.about)}" for varied in one.variations),
+        "\n".join(f"* {varied.name}: {escaped(_declared(varied))}" for varied in one.variations),
         table(("Cell", "Printed", "Ours", *names), [tuple(map(escaped, row)) for row in rows]),
         *one.explained,
     ]
+
+
+def _declared(varied: Variation) -> str:
+    """Returns what is set otherwise, and what that was to show."""
+    return f"{varied.about} Declared: {varied.shows}" if varied.shows else varied.about
 
 
 def _readings(seeds: Sequence[str] | None) -> str:

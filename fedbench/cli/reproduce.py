@@ -192,7 +192,7 @@ def _write(archives: Path, address: str | None) -> None:
 
 def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
     """Adds the store's records to the committed ones of their tables. UsageError if there are
-    none."""
+    none, and for one that was made with local changes."""
     packed = 0
     for of in papers.tables(chosen):
         whole = papers.chosen(of)
@@ -200,6 +200,7 @@ def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
         ways = experiment.ways(whole)
         records = {record.run_id: record for find in sources for record in runs.used(ways, find, varied=True)}
         if records:
+            archive.check_clean(records.values())
             packed += archive.write(runs.archive_of(archives, whole[0]), records.values())
             show(f"{of}: {len(records)} records -> {runs.archive_of(archives, whole[0])}")
     if not packed:

@@ -184,7 +184,9 @@ def compute(store: Store, archives: Path, *, processes: int = 1) -> list[Measure
         spec, why = tally.failed[0]
         raise FedbenchError(f"{len(tally.failed)} runs failed; the same command tries them again. The first: {spec.named}: {why}")
     find = functools.partial(_stored, store)
-    archive.write(archives / FOLDER, [record for spec in wanted if (record := find(spec)) is not None])
+    records = [record for spec in wanted if (record := find(spec)) is not None]
+    archive.check_clean(records)
+    archive.write(archives / FOLDER, records)
     found = list(measured(find))
     rows = "".join(f"\n  - {{{', '.join(f'{key}: {value}' for key, value in one.model_dump().items())}}}" for one in found)
     text = re.sub(

@@ -46,11 +46,7 @@ def hand_in(folder: Path, cells: Sequence[Cell], store: Store, words: Mapping[st
             records[of] = list({record.run_id: record for found in complete.values() for record in found}.values())
     if not taken:
         raise UsageError(f"store {store.root}: no cell has a record of every seed; `fedbench reproduce` makes them")
-    for record in (record for of in records.values() for record in of):
-        if record.provenance.dirty:
-            raise UsageError(
-                f"record {record.run_id}: it was made from code with local changes; commit or undo them, and run again"
-            )
+    archive.check_clean(record for of in records.values() for record in of)
     for of, several in records.items():
         archive.write(archive_of(folder, next(cell for cell in cells if cell.of == of)), several)
     content = {"schema": 1, **words, "cells": taken}

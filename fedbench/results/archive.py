@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedbench import plain_files, strict_json
-from fedbench.errors import RecordError
+from fedbench.errors import RecordError, UsageError
 from fedbench.results import bounded_parquet, checked
 from fedbench.results.consistent import check_consistent
 from fedbench.results.record import CURVES, SERVER_CURVE, Curves, Record, columns_of, of_json, own_curves, own_curves_in
@@ -39,6 +39,16 @@ SECTIONS = {"specification": "spec", "provenance": "provenance"}
 TEXTS = ("run_id", "scenario", "selector", "state", *SECTIONS, "rest")
 Load = Callable[[str], object]
 ROWS = {**dict.fromkeys(TEXTS, bounded_parquet.TEXT), "seed": "int64", "points": "int64"}
+
+
+def check_clean(records: Iterable[Record]) -> None:
+    """Raises UsageError for a record that was made from code with local changes, which nobody else
+    can run again."""
+    for record in records:
+        if record.provenance.dirty:
+            raise UsageError(
+                f"record {record.run_id}: it was made from code with local changes; commit or undo them, and run again"
+            )
 
 
 def write(folder: Path, records: Iterable[Record]) -> int:

@@ -11,7 +11,7 @@ from fedbench.errors import UsageError
 from fedbench.papers import ceilings, experiment
 from fedbench.papers.cells import cells, chosen
 from fedbench.papers.runs import ARCHIVES, in_archives, is_run
-from fedbench.results import archive
+from fedbench.results import archive, provenance
 from fedbench.results.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -59,8 +59,9 @@ def test_every_target_that_is_moved_has_a_printed_ceiling() -> None:
     assert seen == 32 + 75
 
 
-def test_one_command_measures_and_goes_on(tiny: Path, tmp_path: Path) -> None:
+def test_one_command_measures_and_goes_on(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is run before; then targets follow, and the archive holds the records."""
+    monkeypatch.setattr(provenance, "commit", lambda: ("abc", False))
     on_jpeg = experiment.stand_ins(chosen("000:T1", "17")[0])[0]
     assert not is_run(on_jpeg)
     assert "python -m fedbench.papers.ceilings" in experiment.seeds(on_jpeg).why
@@ -81,6 +82,15 @@ def test_one_command_measures_and_goes_on(tiny: Path, tmp_path: Path) -> None:
     assert is_run(on_jpeg)
     target = experiment.spec(on_jpeg, 0).scenario.targets[0].value
     assert target == pytest.approx(0.7 / 0.8 * found[0].accuracy, abs=1e-4)
+
+
+def test_records_of_changed_code_are_not_taken(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "commit", lambda: ("abc", True))
+    text = tiny.read_text()
+    with pytest.raises(UsageError, match="made from code with local changes"):
+        ceilings.compute(Store(tmp_path / "runs"), tmp_path / "papers")
+    assert tiny.read_text() == text
+    assert not (tmp_path / "papers").exists()
 
 
 def test_what_is_measured_follows_from_the_committed_records() -> None:

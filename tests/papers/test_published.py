@@ -185,9 +185,11 @@ def test_the_archives_hold_what_is_used_and_nothing_else() -> None:
     for place in sorted(FOLDER.iterdir()):
         if not archive.is_archive(place):
             continue
-        for record in [] if place.name == ceilings.FOLDER else archive.read(place):
-            assert record.run_id in wanted, f"{place.name}: {record.selector} seed {record.seed}"
+        for record in archive.read(place):
             assert record.provenance.dirty is False
+            if place.name == ceilings.FOLDER:
+                continue
+            assert record.run_id in wanted, f"{place.name}: {record.selector} seed {record.seed}"
             assert record.provenance.trainer == ("torch" if record.spec.scenario.task.augmentation == "crop_flip" else "native")
 
 

@@ -121,7 +121,7 @@ def _cell(one: Judged, keys: Sequence[str]) -> Shown:
         ours=ours(one),
         seeds=tuple(reading.text for reading in one.readings.values()),
         verdict=one.word,
-        why=one.why,
+        why=" ".join(filter(None, (one.why, *map(_on_another, one.stood_in[0 if not one.substitute else 1 :])))),
         guesses=one.guesses,
         substitute=one.substitute,
         note=one.cell.note,
@@ -129,6 +129,14 @@ def _cell(one: Judged, keys: Sequence[str]) -> Shown:
         hours=one.hours,
         steps=None if one.price is None else one.price.steps,
     )
+
+
+def _on_another(one: Judged) -> str:
+    """Returns what was measured on something that stands in, of which only orders are read off."""
+    targets = experiment.spec(one.cell, 0).scenario.targets if not one.cell.is_accuracy else ()
+    goal = f", until {targets[0].value:g}" if targets else ""
+    seeds = ", ".join(reading.text for reading in one.readings.values())
+    return f"On {one.cell.stand_in}{goal}: {ours(one)} ({seeds})."
 
 
 def _text(value: object) -> str:

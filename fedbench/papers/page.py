@@ -69,11 +69,14 @@ def _table(one: Table) -> str:
         cells = f"<details><summary>{len(one.cells)} cells: {_in_words(one.counts)}</summary>\n\n{cells}\n\n</details>"
     parts += [cells, *_notes(one.cells)]
     if one.orders:
+        on = dict.fromkeys(row.substitute or "what the paper used" for row in one.orders)
         rows = [
-            (row.where, row.printed, f"{SIGNS[row.order]} {said(row.order, row.substitute)}", f"{row.seeds}")
+            (row.where, row.printed, f"{SIGNS[row.order]} {said(row.order, row.substitute)}", f"{row.seeds}",
+             *([row.substitute or "what the paper used"] if len(on) > 1 else []))
             for row in one.orders
-        ]
-        parts += ["Orders, as printed:", table(("Where", "Printed", "Ours", "Seeds"), [tuple(map(escaped, row)) for row in rows])]
+        ]  # fmt: skip
+        head = ("Where", "Printed", "Ours", "Seeds", *(["On"] if len(on) > 1 else []))
+        parts += ["Orders, as printed:", table(head, [tuple(map(escaped, row)) for row in rows])]
     parts += _variations(one)
     return "\n\n".join(parts)
 

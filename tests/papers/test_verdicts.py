@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from fedbench.documents.paper import Theory
 from fedbench.engine.spec import RunSpec
-from fedbench.papers import experiment, facts, parts
+from fedbench.papers import document, experiment, facts, parts
 from fedbench.papers.cells import Cell, cells, chosen
 from fedbench.papers.orders_of_convergence import MEASURED, PRINTED
 from fedbench.papers.reading import Find, step
@@ -206,6 +207,12 @@ def test_who_brings_the_data_gets_a_verdict_beside_what_stood_in() -> None:
         "substitute: order broken",
         "substitute: order broken twice",
     ]
+    told = [document._cell(one, []).why for one in found]
+    assert "On fashion: 80" in told[0]
+    assert "On cifar10-jpeg: 80" in told[0]
+    without = replace(found[0].stood_in[0], cell=found[0].cell, stood_in=found[0].stood_in)
+    assert "On fashion" not in document._cell(without, []).why, "its readings are those of the cell"
+    assert "On cifar10-jpeg: 80" in document._cell(without, []).why
 
 
 def test_seeds_that_are_run_later_count_when_all_are_there(monkeypatch: pytest.MonkeyPatch) -> None:

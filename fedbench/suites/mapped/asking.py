@@ -94,7 +94,11 @@ def _advice(model: Model) -> Iterator[Advice]:
         several = [
             (one, {**one.levels, **({} if at_work is None else {AT_WORK: at_work})}) for one in factors.cases(model.design)
         ]
-        several = [(one, levels) for one, levels in several if not model.design.is_impossible(levels)]
+        several = [
+            (one, levels)
+            for one, levels in several
+            if not model.design.is_impossible(levels) and model.compete(factors.table(model.design, [levels])).any()
+        ]
         if not several:
             continue
         asked = factors.table(model.design, (levels for _, levels in several))
@@ -130,8 +134,13 @@ def _regions(model: Model) -> Iterator[Region]:
 
 
 def _close(model: Model, several: Sequence[Mapping[str, Value]]) -> Floats:
+    """Returns the probabilities to be close to the best (L, K); 0 where nobody arrives."""
     levels = factors.table(model.design, several)
-    return answers.close_to_best(model.draws.at(levels), model.compete(levels))
+    there = model.compete(levels)
+    found, known = np.zeros(there.shape), there.any(axis=1)
+    if known.any():
+        found[known] = answers.close_to_best(model.draws.at(levels)[:, known], there[known])
+    return found
 
 
 def _prices(model: Model, synchronous: Sequence[str]) -> Iterator[Price]:

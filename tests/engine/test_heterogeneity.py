@@ -105,15 +105,16 @@ def test_nothing_is_tied_to_what_is_alike() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(strength=st.floats(0.5, 1), seed=st.integers(0, 1000), key=st.sampled_from(["by_size", "by_label"]))
+@given(strength=st.floats(0.55, 1), seed=st.integers(0, 1000), key=st.sampled_from(["by_size", "by_label"]))
 def test_a_tie_is_about_its_strength(strength: float, seed: int, key: str) -> None:
-    """With 150 clients, whose noise is 0.1 or so, and 0.3 with ten classes."""
+    """With 150 clients, with all of these seeds: at a strength of 0.5 and ten classes, four of them
+    show a tie that may be chance."""
     part = f"{{kind: lognormal, log_sigma: 0.7, {key}: {{strength: {strength}}}}}"
     scenario = load("digits-demo", ["clients=150", "partition={kind: dirichlet, alpha: 1, min_examples: 1}"])
     scenario = load(scenario, [f"compute.slowdown={part}"])
     here = Heterogeneity(scenario, seed)
     tied, other = (here.tied_to_size, here.tied_to_label) if key == "by_size" else (here.tied_to_label, here.tied_to_size)
-    assert abs(tied - strength) < 0.35
+    assert abs(tied - strength) < 0.25
     assert abs(other) < tied
 
 

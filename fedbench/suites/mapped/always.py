@@ -31,8 +31,8 @@ def always(model: Model, points: Columns) -> Iterator[Always]:
 
 def _always_at(model: Model, points: Columns, at_work: Value | None) -> Iterator[Always]:
     there, names = model.compete(points), model.draws.algorithms
-    kept = np.flatnonzero(there.any(axis=1))
-    if not len(kept):
+    kept = np.flatnonzero(there.any(axis=1)).tolist()
+    if not kept:
         return
     points, there = {name: [column[k] for k in kept] for name, column in points.items()}, there[kept]
     found = answers.always(model.draws, points, there)

@@ -33,7 +33,7 @@ from fedbench.analysis.statistics import estimate
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError
-from fedbench.results import archive
+from fedbench.results import archive, provenance
 from fedbench.results.record import Record
 from fedbench.results.store import Store, write_atomically
 from fedbench.scenarios import load as scenarios
@@ -176,7 +176,10 @@ def measured(find: Find) -> Iterator[Measured]:
 
 def compute(store: Store, archives: Path, *, processes: int = 1) -> list[Measured]:
     """Computes the runs that the store lacks, adds all records to the committed ones, and writes
-    the ceilings into ceilings.yaml. Raises FedbenchError if a run failed."""
+    the ceilings into ceilings.yaml. Raises FedbenchError if a run failed, and UsageError for code
+    with local changes, before any run."""
+    if provenance.commit()[1]:
+        raise UsageError("ceilings would be made from code with local changes; commit or undo them first")
     wanted = [spec for one in load().runs for spec in specs(one)]
     store.prepare()
     tally = campaign.compute(wanted, store, processes=processes, options=RunOptions(resume=True), progress=True)

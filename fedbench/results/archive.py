@@ -47,7 +47,7 @@ def check_clean(records: Iterable[Record]) -> None:
     for record in records:
         if record.provenance.dirty:
             raise UsageError(
-                f"record {record.run_id}: it was made from code with local changes; commit or undo them, and run again"
+                f"record {record.run_id}: it was made from code with local changes; commit or undo them, move it away, and run again"
             )
 
 

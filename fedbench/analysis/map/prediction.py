@@ -2,9 +2,10 @@
 
 What is measured at such a point comes from its runs alone: the log cost of each algorithm, with the
 effects of seeds removed by least squares, so that algorithms with other numbers of seeds can be
-compared. A censored run counts with the cost where it was censored. So an algorithm with one has a
-lower bound: it is never the best. A prediction above the bound cannot be wrong, so it is left out
-of errors, which it would make smaller; one below it is as wrong as it lies below.
+compared. A censored run counts with what it certainly cost. So an algorithm with one has a lower
+bound: it is never the best. A prediction above the bound is no error; one below it is as wrong as
+it lies below. The mean of squared errors is over the costs that are known, so that bounds can make
+it larger only.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def measured(runs: Runs) -> Measured:
         rows = np.concatenate([algorithms[:, None] == here, seeds[:, None] == np.unique(seeds)], axis=1).astype(np.float64)
         # The shortest solution is that of seeds whose effects have the mean 0 once it is moved
         # there.
-        effects = np.linalg.lstsq(rows, runs.log[n, units, seeds], rcond=None)[0]
+        effects = np.linalg.lstsq(rows, runs.least[n, units, seeds], rcond=None)[0]
         log[n, here] = effects[: len(here)] + effects[len(here) :].mean()
         is_bound[n, algorithms[runs.is_censored[n, units, seeds]]] = True
     return Measured(log, is_bound)
@@ -135,14 +136,16 @@ def judged(
     ratio = seen.log - exact[:, None]
     counts = there & np.array([[name in in_sets[point] for name in draws.algorithms] for point in found.points])
 
+    exactly = int((counts & ~seen.is_bound).sum())
+    if not exactly:
+        raise UsageError("map: every algorithm in a set of the best has a censored run at the points held out")
+
     def too_low(predicted: Floats) -> Flags:
         return np.asarray(counts & seen.is_bound & (predicted < ratio))
 
     def error(predicted: Floats) -> float:
         off = (predicted - ratio)[(counts & ~seen.is_bound) | too_low(predicted)]
-        if not len(off):
-            raise UsageError("map: every algorithm in a set of the best has a censored run at the points held out")
-        return float(np.sqrt(np.mean(np.square(off))))
+        return float(np.sqrt(np.square(off).sum() / exactly))
 
     costs = draws.at(held_out)
     chosen = predicted_set(costs, there)
@@ -154,7 +157,7 @@ def judged(
         error(regrets(main.at(held_out), there).mean(axis=0)),
         tuple(int(count) for count in chosen.sum(axis=1)),
         tuple(bool(hit) for hit in hits),
-        int((counts & ~seen.is_bound).sum()),
+        exactly,
         int((counts & seen.is_bound).sum()),
         int(too_low(by_map).sum()),
     )

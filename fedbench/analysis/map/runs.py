@@ -28,6 +28,7 @@ class Runs:
     tuning: of every unit, the number of its draw (N, U); -1 where it is not known.
     log: the logarithm of the cost, or of the cost at which the run was censored (N, U, S); 0 in
     empty places.
+    least: that of what the run certainly cost (N, U, S), which of a censored run may be less.
     is_there, is_censored: (N, U, S).
     """
 
@@ -36,6 +37,7 @@ class Runs:
     algorithm: Integers
     tuning: Integers
     log: Floats
+    least: Floats
     is_there: Flags
     is_censored: Flags
 
@@ -56,7 +58,8 @@ def read(columns: Columns, points: Sequence[str]) -> Runs:
     Args:
         columns: `algorithm`, `point`, `seed`, `cost`, `is_censored`, and `tuning` if draws are
             known: what names the draw, or None. Draws of one algorithm with the same name at
-            several points are the same draw. A cost of a censored run is where it was censored.
+            several points are the same draw. A cost of a censored run is where it was censored;
+            `least` is what it certainly cost, by default the same.
         points: the names of the points, of which each has a run.
 
     Raises:
@@ -85,9 +88,10 @@ def read(columns: Columns, points: Sequence[str]) -> Runs:
     at = tuple(
         np.array([(*place[unit], seeds[unit[0]].index(seed)) for unit, seed in zip(units, columns["seed"], strict=True)]).T
     )
-    log, is_there, is_censored = np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-    log[at], is_there[at], is_censored[at] = np.log(columns["cost"]), True, columns["is_censored"]
-    return Runs(tuple(algorithms), tuple(points), algorithm, tuning, log, is_there, is_censored)
+    log, least, is_there, is_censored = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+    log[at], least[at] = np.log(columns["cost"]), np.log(columns.get("least") or columns["cost"])
+    is_there[at], is_censored[at] = True, columns["is_censored"]
+    return Runs(tuple(algorithms), tuple(points), algorithm, tuning, log, least, is_there, is_censored)
 
 
 def _check(columns: Columns, points: Sequence[str]) -> None:

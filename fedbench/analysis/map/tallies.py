@@ -7,7 +7,8 @@ for targets that it reached and of what it had spent at its end is no such bound
 the runs that were slower. So the bound is the one for the last target alone, which is the same for
 all runs with the same spending: a target can be seen to be held if it is reached until the budget
 over 1.2. From there to the mean over targets it is as far as in the runs of the point that miss
-nothing.
+nothing. That distance is a mean. What a run certainly cost is said apart (`least`): only this may
+be compared with another cost.
 """
 
 from __future__ import annotations
@@ -44,6 +45,13 @@ def tallied(log: Floats, missed: Flags, watched: Floats, gap: float) -> tuple[Fl
     """
     is_censored = np.asarray(missed.any(axis=1))
     return np.where(is_censored, watched - gap, log.mean(axis=1)), is_censored
+
+
+def least(log: Floats, missed: Flags, begun: Floats, watched: Floats) -> Floats:
+    """Returns what every run certainly cost, as a logarithm (R,): its cost if it misses nothing,
+    else the mean over targets in which a miss counts with what the run had spent when it last could
+    reach the target, or had begun to hold it (`begun`, (R, T), infinite if it had not)."""
+    return np.asarray(np.where(missed, np.minimum(begun, watched[:, None]), log).mean(axis=1))
 
 
 def typical(gaps: Sequence[float | None]) -> float:

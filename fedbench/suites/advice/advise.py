@@ -193,7 +193,7 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
     with_cap = given.model_copy(update={"at_work": given.at_work or given.clients})
     selectors = {name: about.selectors.get(name, name) for one in read.costs.values() for name in one.algorithms}
     near = {name: tuned_near(name, place, costs, about) for name in selectors}
-    reasons = refused(selectors, with_cap, seed, {name: options for name, (_, options) in near.items()})
+    reasons = refused(selectors, with_cap, [seed, *range(SEEDS)], {name: options for name, (_, options) in near.items()})
     answers, apart = (
         {axis: Answer.of(one, place, about, reasons, public_data=public_data) for axis, one in read.costs.items()}
         for public_data in (False, True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from fedbench import registry
 from fedbench.analysis.map.kept import Costs
 from fedbench.analysis.map.parts import MapPart
-from fedbench.engine.plan import check_everybody
+from fedbench.engine.plan import check_everybody, may_lack_somebody
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import MissingDataError, UsageError
@@ -21,18 +21,21 @@ Options = Mapping[str, Mapping[str, object]]
 """Options by name of an algorithm."""
 
 
-def refused(selectors: Mapping[str, str], scenario: Scenario, seed: int, tuned: Options) -> dict[str, str]:
+def refused(selectors: Mapping[str, str], scenario: Scenario, seeds: Sequence[int], tuned: Options) -> dict[str, str]:
     """Returns by name of an algorithm why it cannot run on a scenario with the options that were
-    tuned; empty if it can. References, which no federation can choose, cannot. UsageError for a
-    selector that is not known."""
-    return {name: _reason(selector, tuned.get(name, {}), scenario, seed) for name, selector in selectors.items()}
+    tuned and each of these seeds; empty if it can. References, which no federation can choose,
+    cannot. UsageError for a selector that is not known."""
+    return {name: _reason(selector, tuned.get(name, {}), scenario, seeds) for name, selector in selectors.items()}
 
 
-def _reason(selector: str, tuned: Mapping[str, object], scenario: Scenario, seed: int) -> str:
+def _reason(selector: str, tuned: Mapping[str, object], scenario: Scenario, seeds: Sequence[int]) -> str:
     if registry.algorithm(selector).reference:
         return f"algorithm {selector} is a reference"
     try:
-        check_everybody(Setup(RunSpec(scenario, started(selector, tuned, scenario), seed)))
+        algorithm = started(selector, tuned, scenario)
+        setup = Setup(RunSpec(scenario, algorithm, seeds[0]))
+        for seed in seeds if may_lack_somebody(setup) else seeds[:1]:
+            check_everybody(Setup(RunSpec(scenario, algorithm, seed)))
     except MissingDataError:
         raise
     except UsageError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from fedbench.analysis.axes import AXES
@@ -9,7 +10,7 @@ from fedbench.suites.findings.markdown import table
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors
 from fedbench.suites.mapped.carried import Carried, Missed, carried
-from fedbench.written import AT_LEAST, estimate, ratio
+from fedbench.written import AT_LEAST, Ratio, estimate, ratio
 
 
 def elsewhere(results: Results, suites: Sequence[Results]) -> list[Results]:
@@ -40,10 +41,13 @@ def of_others(results: Results, others: list[Results]) -> Iterator[str]:
 
 def _row(one: Carried) -> list[str]:
     count = f"{len(one.missed)} of {len(one.points)}"
-    regret = f"{AT_LEAST if one.bounds else ''}{estimate(*one.regret)}"
+    value, low, high = one.regret
+    regret = str(Ratio(value, low, math.inf)) if one.bounds else estimate(value, low, high)
     return [AXES[one.axis].words, f"{len(one.points)}", estimate(*one.agreement), regret, count]
 
 
 def _miss(results: Results, name: str, one: Missed) -> str:
     at = factors.in_words(results.suite.point(name).levels)
-    return f"{name} ({at}): {one.first} costs {AT_LEAST if one.is_bound else ''}{ratio(one.ratio)} times as much as {one.best}"
+    return (
+        f"{name} ({at}): {one.first} costs {f'{AT_LEAST} ' if one.is_bound else ''}{ratio(one.ratio)} times as much as {one.best}"
+    )

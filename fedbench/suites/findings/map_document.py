@@ -102,12 +102,12 @@ def _predicted(results: Results, said: Map, predicted: Sequence[Spent]) -> Itera
             axis: {one.algorithm: one for one in said.always if (one.at_work, one.axis) == (at_work, axis)} for axis in predicted
         }
         rows = [
-            _always(one, len(kept), sum(name in sets.get(point, ()) for point in kept), on)
+            _always(one, one.points, sum(name in sets.get(point, ()) for point in kept), on)
             for name, one in on[_spent(SECONDS.name)].items()
         ]
         yield shown.Everywhere(
             where="" if at_work is None else _work(results, at_work),
-            points=len(kept),
+            points=max((one.points for one in on[_spent(SECONDS.name)].values()), default=0),
             rows=tuple(rows),
             left_out=tuple(name for name in said.algorithms if name not in on["seconds"]),
         )

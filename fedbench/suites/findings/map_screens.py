@@ -22,7 +22,7 @@ from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors
 from fedbench.suites.mapped.factors import AT_WORK, SPREAD, told
 from fedbench.suites.mapped.statements import Advice, Always, Map
-from fedbench.written import AT_LEAST, estimate, percent, ratio
+from fedbench.written import Ratio, counted, estimate, percent
 
 MOST_NAMED, MOST_ALWAYS, LIKELY, LEAST = 4, 10, 3, 0.01
 
@@ -132,7 +132,8 @@ def _always(said: Map) -> Iterator[str]:
             others = [found.get((name, axis)) for axis in axes[1:]]
             rows.append([name, estimate(*one.mean), _worst(one), one.worst_at,
                          *("" if other is None else estimate(*other.mean) for other in others)])  # fmt: skip
-        where = "all points of the design" if at_work is None else f"those with {told(at_work)} at work"
+        count = max(one.points for one in said.always if one.at_work == at_work)
+        where = f"{counted(count, 'point')} of the design" + ("" if at_work is None else f" with {told(at_work)} at work")
         left = [name for name in said.algorithms if name not in order]
         text = (
             f"What it costs to always use one algorithm, as its cost over that of the best: the geometric mean over {where}, and the "
@@ -145,7 +146,7 @@ def _always(said: Map) -> Iterator[str]:
 
 def _worst(one: Always) -> str:
     value, low, high = one.worst
-    return f"{AT_LEAST}{ratio(value)}" if high is None else estimate(value, low, high)
+    return str(Ratio.of(one.worst)) if high is None else estimate(value, low, high)
 
 
 # ---- what waiting costs ----

@@ -42,14 +42,23 @@ def _always_at(model: Model, points: Columns, at_work: Value | None) -> Iterator
         worst, where = _worst(model, place, there, int(k))
         mean = (float(found.value[k]), float(found.low[k]), float(found.high[k]))
         several.append(
-            Always(algorithm=names[k], axis=model.axis, at_work=at_work, mean=mean, worst=worst, worst_at=model.points[where])
+            Always(
+                algorithm=names[k],
+                axis=model.axis,
+                at_work=at_work,
+                points=len(kept),
+                mean=mean,
+                worst=worst,
+                worst_at=model.points[where],
+            )
         )
     yield from sorted(several, key=lambda one: one.mean[0])
 
 
 def _worst(model: Model, place: list[int], there: Flags, k: int) -> tuple[tuple[float, float, float | None], int]:
     """Returns the largest measured cost of an algorithm over that of the best at some points, with
-    its interval over seeds, and the point."""
+    its interval over seeds, and the point. It has no upper end if the algorithm misses a target at
+    one of the points: there it may cost more."""
     seen, error = model.measured, np.sqrt(over_seeds(model.draws.fit.runs, model.draws.fit.variances.noise)[place])
     log, is_bound = np.where(there, seen.log[place], np.nan), seen.is_bound[place]
     exact = np.where(is_bound | np.isnan(log), np.inf, log)
@@ -57,5 +66,5 @@ def _worst(model: Model, place: list[int], there: Flags, k: int) -> tuple[tuple[
     regret = np.nan_to_num(log[:, k] - exact.min(axis=1), nan=-np.inf)
     n = int(regret.argmax())
     half = Z * math.hypot(error[n, k], error[n, best[n]]) if best[n] != k else 0.0
-    ends = math.exp(max(regret[n] - half, 0.0)), None if is_bound[n, k] else math.exp(regret[n] + half)
+    ends = math.exp(max(regret[n] - half, 0.0)), None if (is_bound[:, k] & there[:, k]).any() else math.exp(regret[n] + half)
     return (math.exp(max(regret[n], 0.0)), *ends), place[n]

@@ -35,7 +35,7 @@ from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors
 from fedbench.suites.tuned import TUNED
 
-NAMES = ("algorithm", "point", "seed", "cost", "is_censored", "tuning")
+NAMES = ("algorithm", "point", "seed", "cost", "is_censored", "least", "tuning")
 KINDS = ("design", "held_out")
 Table = dict[str, list[Any]]
 
@@ -115,6 +115,7 @@ class _Spent:
     tuning: the anchor whose options it has, see `_tuned_at`.
     log, missed: when they held their targets (S, T).
     watched: when they last could reach one and be seen to hold it (S,).
+    least: what they certainly cost (S,).
     """
 
     algorithm: str
@@ -124,15 +125,17 @@ class _Spent:
     log: Floats
     missed: Flags
     watched: Floats
+    least: Floats
 
     @classmethod
     def of(cls, found: Reached, axis: str, targets: list[float], point: str, tuning: str | None) -> _Spent:
         on = found.on(AXES[axis]).at(targets)
         log, missed = on.log[:, 0], on.missed[:, 0]
         # A run that changed its model too seldom may be inside a window that began before.
-        begun = np.where(found.index[:, 0, [found.targets.index(one) for one in targets]] < 0, np.inf, log).max(axis=1)
+        begun = np.where(found.index[:, 0, [found.targets.index(one) for one in targets]] < 0, np.inf, log)
         pace = np.array([_watched(runs[0], axis) for runs in found.runs])
-        return cls(found.rows[0], point, tuning, on.seeds, log, missed, np.minimum(pace, begun))
+        watched, least = np.minimum(pace, begun.max(axis=1)), tallies.least(log, missed, begun, pace)
+        return cls(found.rows[0], point, tuning, on.seeds, log, missed, watched, least)
 
 
 def _tuned_at(results: Results, point: str, selector: str) -> str | None:
@@ -168,10 +171,8 @@ def _table(several: Sequence[_Spent]) -> Table:
         log, is_censored = tallies.tallied(
             one.log, one.missed, one.watched, tallies.typical(list(gaps.values())) if known is None else known
         )
-        rows += [
-            (one.algorithm, one.point, *run, one.tuning)
-            for run in zip(one.seeds, np.exp(log).tolist(), is_censored.tolist(), strict=True)
-        ]
+        each = zip(one.seeds, np.exp(log).tolist(), is_censored.tolist(), np.exp(one.least).tolist(), strict=True)
+        rows += [(one.algorithm, one.point, *run, one.tuning) for run in each]
     return {name: [row[k] for row in rows] for k, name in enumerate(NAMES)}
 
 

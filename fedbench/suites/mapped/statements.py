@@ -56,12 +56,14 @@ class Always(Part):
     over points, by the model, and the largest that was measured at one of them, which is named.
 
     at_work: of the points; None for all of them.
-    worst: with an interval over seeds. Without an end, None, if it missed a target there.
+    points: how many these are; those at which nobody arrives are none of them.
+    worst: with an interval over seeds. Without an end, None, if it misses a target at a point.
     """
 
     algorithm: Name
     axis: Axis
     at_work: Value | None
+    points: int
     mean: Triple
     worst: tuple[Number, Number, Number | None]
     worst_at: Name

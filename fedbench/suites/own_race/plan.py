@@ -153,7 +153,7 @@ def made(given: Given, clock: Callable[[], float] = time.perf_counter) -> Plan:
     """Returns the plan for a user's minutes. Raises UsageError if no algorithm can run."""
     suite = OneScenario.of(given.scenario, given.selectors, given.first_seed)
     first = {one: RunSpec(given.scenario, suite.algorithm(one), given.first_seed) for one in suite.selectors()}
-    plans = {one: planned(spec) for one, spec in first.items()}
+    plans = {one: planned(spec, suite.seeds.numbers) for one, spec in first.items()}
     refused = {one: why for one, (_, why) in plans.items() if why}
     steps = {one: plan.trained_steps for one, (plan, _) in plans.items() if plan is not None}
     if not steps:

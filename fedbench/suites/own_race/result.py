@@ -129,6 +129,9 @@ class RaceResult:
         By algorithm why it cannot run on the scenario.
     failed : mapping
         By row why a run of it failed.
+    settled : bool
+        Whether it is settled who races. Before that, a row that failed is tried again by the next
+        call.
     tuned : bool
         Whether options are tuned.
     capped : bool
@@ -149,6 +152,7 @@ class RaceResult:
     dropped: tuple[Dropped, ...]
     refused: Mapping[str, str]
     failed: Mapping[str, str]
+    settled: bool
     tuned: bool
     capped: bool
     minutes: float | None

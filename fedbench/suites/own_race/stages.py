@@ -19,7 +19,7 @@ from fedbench.suites.own_race import field as fields
 from fedbench.suites.own_race.field import Started
 from fedbench.suites.own_race.plan import FAR_BEHIND, Plan, taken
 from fedbench.suites.own_race.suite import OneScenario, whole
-from fedbench.suites.race import looks
+from fedbench.suites.race import decisions, looks
 from fedbench.suites.race.judging import Reason, far_behind, on_boards
 from fedbench.suites.search import Progress, advanced, search
 from fedbench.suites.seats import group_of_row
@@ -92,7 +92,7 @@ class Stages:
             group, run = group_of_row(self.suite, None, self.suite.here, row), self.find(spec)
             if run is not None:
                 found.setdefault(group, {})[row] = [run]
-            elif spec.run_id not in self.failed:
+            elif spec.run_id not in self.failed and (self.started is None or row not in self.started.out):
                 lacking.add(group)
         return {group: rows for group, rows in found.items() if group not in lacking}
 
@@ -165,9 +165,10 @@ class Stages:
 
     def out(self) -> dict[str, str]:
         """Returns the rows of which a run failed, with the reason."""
-        if self.started is not None:
-            return self.started.kept | self.started.out
-        return self.not_run() | self.untuned()
+        if self.started is None:
+            return self.not_run() | self.untuned()
+        failing = {row: next(iter(several.values())) for row, several in self.failing().items()}
+        return self.started.kept | failing | self.started.out
 
     def not_run(self) -> dict[str, str]:
         """Returns the rows whose first run failed, with the reason."""
@@ -220,15 +221,25 @@ class Stages:
             tried |= again
             for run in again:  # it may have been the machine
                 del self.failed[run]
-            if not again:
-                self._withdraw({row: next(iter(several.values())) for row, several in failing.items()}, tell)
+            if not again and not self._withdraw({row: next(iter(several.values())) for row, several in failing.items()}, tell):
+                return
 
-    def _withdraw(self, rows: Mapping[str, str], tell: Tell) -> None:
-        """Takes rows out of the race, for all calls to come."""
-        if self.started is not None:
-            self._write(self.started.model_copy(update={"out": {**self.started.out, **rows}}))
+    def _withdraw(self, rows: Mapping[str, str], tell: Tell) -> bool:
+        """Takes rows out of the race, for all calls to come, and returns whether it goes on. Where
+        all rows of a group fail it is more likely the machine, so these stay for the next call."""
+        found = decisions.read(self.store.root, self.final, None)
+        alone = {
+            row
+            for each in self.entries().fields
+            if (left := looks.left(each, found)) and rows.keys() >= set(left)
+            for row in left
+        }
+        out = {row: why for row, why in rows.items() if row not in alone}
+        if out and self.started is not None:
+            self._write(self.started.model_copy(update={"out": {**self.started.out, **out}}))
         for row, why in rows.items():
-            tell(f"withdrawn: {row}: {why}")
+            tell(f"{'failed' if row in alone else 'withdrawn'}: {row}: {why}")
+        return bool(out)
 
     def _write(self, started: Started) -> None:
         fields.write(self.store.root, started)

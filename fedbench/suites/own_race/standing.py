@@ -30,7 +30,7 @@ def result(given: Given, stages: Stages) -> RaceResult:
     systems: list[System] = []
     if race and stages.left():
         found = decisions.read(stages.store.root, stages.final, None)
-        systems = [_system(stages, one, found) for one in stages.entries().fields if one.left(tuple(one.rows))]
+        systems = [_system(stages, one, found) for one in stages.entries().fields if looks.left(one, found)]
         dropped += [Dropped(row, look.look.seeds, str(why)) for _, look, row, why in found.dropped()]
     seconds = {row: one.seconds for row, one in plan.entrants.items()}
     can_tune = not plan.rungs and plan.space.algorithms
@@ -45,6 +45,7 @@ def result(given: Given, stages: Stages) -> RaceResult:
         dropped=tuple(dropped),
         refused=dict(plan.refused),
         failed=stages.out(),
+        settled=stages.started is not None,
         tuned=bool(plan.rungs),
         capped=stages.scenario.at_work is not None,
         minutes=(sum(early) if early else None) if race else _to_the_first_look(stages),
@@ -70,8 +71,7 @@ def _to_the_first_look(stages: Stages) -> float:
 
 
 def _system(stages: Stages, one: Field, found: Decisions) -> System:
-    judged = found.of(one.point, one.group)
-    left = one.left(judged[-1].left if judged else tuple(one.rows))
+    left = looks.left(one, found)
     runs = {row: [*itertools.takewhile(lambda run: run is not None, map(stages.find, one.rows[row]))] for row in left}
     seeds = min(map(len, runs.values()))
     best, unknown, ranking = (

@@ -102,4 +102,5 @@ def _fitting(suite: OneScenario, selector: str, key: str, interval: Interval) ->
 
 def refused(suite: OneScenario, selector: str, options: Mapping[str, Any] | None = None) -> str:
     """Returns why an algorithm cannot run on the scenario; empty if it can."""
-    return planned(RunSpec(suite.scenario_at(suite.here), suite.algorithm(selector, options, suite.here), suite.seeds.first))[1]
+    spec = RunSpec(suite.scenario_at(suite.here), suite.algorithm(selector, options, suite.here), suite.seeds.first)
+    return planned(spec, suite.seeds.numbers)[1]

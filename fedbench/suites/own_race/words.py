@@ -105,7 +105,7 @@ def _end(found: RaceResult) -> Iterator[str]:
     if found.refused:
         yield f"not applicable: {_listed(found.refused)}"
     if found.failed:
-        then = "so out of the race or with default options" if found.systems else "and tried again by the next call"
+        then = "so out of the race or with default options" if found.settled else "and tried again by the next call"
         yield f"failed, {then}: {_listed(f'{row}: {why}' for row, why in found.failed.items())}"
     if found.tuning_minutes is not None:
         takes = lasting(found.tuning_minutes)

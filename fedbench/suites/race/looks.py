@@ -77,6 +77,12 @@ def entries(suite: Suite, frozen: Tuned | None, cells: Iterable[tuple[Point, str
     return Entries(tuple(Field(point, group, rows) for (point, group), rows in fields.items()), references)
 
 
+def left(field: Field, found: Decisions) -> tuple[str, ...]:
+    """Returns the rows of a field that are neither dropped nor withdrawn."""
+    judged = found.of(field.point, field.group)
+    return field.left(judged[-1].left if judged else tuple(field.rows))
+
+
 def next_look(race: Race, field: Field, found: Decisions) -> tuple[Look, tuple[str, ...]] | None:
     """Returns the next look at a field with the rows that are left; None if its race is over: after
     the last look, or with one row left, since no seed can change anything then.

@@ -7,7 +7,7 @@ import pytest
 
 from fedbench.analysis.map.factors import Design, Floats
 from fedbench.analysis.map.fit import fit
-from fedbench.analysis.map.tallies import gap, tallied, typical
+from fedbench.analysis.map.tallies import gap, least, tallied, typical
 from tests.analysis.map.made_up import FACTORS, PAIRS, World, levels, points
 
 TARGETS = np.array([-0.6, -0.1, 0.7])
@@ -27,6 +27,19 @@ def test_the_bound_is_the_same_however_fast_the_first_targets_were() -> None:
     cost, is_censored = tallied(log, missed, np.full(3, 1.8), 0.5)
     assert cost.tolist() == pytest.approx([1.3] * 3)
     assert is_censored.all()
+
+
+def test_what_a_run_certainly_cost_is_less_than_where_it_is_censored() -> None:
+    """It reached two targets after 20 and 40 s, and was watched for 340 s: had it held the last one
+    then, it would have cost 64.8 s. One that began to hold it at 300 s may have held it since."""
+    log, missed = (
+        np.log([[20.0, 40.0, 400.0], [20.0, 40.0, 300.0], [20.0, 40.0, 80.0]]),
+        np.array([[False, False, True]] * 2 + [[False] * 3]),
+    )
+    begun, watched = np.log([[20.0, 40.0, np.inf], [20.0, 40.0, 300.0], [20.0, 40.0, 80.0]]), np.log([340.0] * 3)
+    assert np.exp(least(log, missed, begun, watched)) == pytest.approx([(20 * 40 * x) ** (1 / 3) for x in (340, 300, 80)])
+    censored_at, _ = tallied(log, missed, watched, 0.5)
+    assert np.exp(censored_at[0]) > 3 * np.exp(least(log, missed, begun, watched)[0])
 
 
 def test_a_point_without_a_whole_run_has_the_gap_of_the_others() -> None:

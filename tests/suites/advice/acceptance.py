@@ -110,7 +110,7 @@ def rows(scenario: Scenario, given: Saved) -> Rows:
     options = {name: tuned_near(name, place, costs, about)[1] for name in selectors}
     return {
         name: [RunSpec(scenario, started(selectors[name], options[name], scenario), seed) for seed in range(SEEDS)]
-        for name, why in refused(selectors, scenario, 0, options).items()
+        for name, why in refused(selectors, scenario, range(SEEDS), options).items()
         if not why
     }
 

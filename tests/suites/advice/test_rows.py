@@ -15,23 +15,31 @@ PLACE = {"skew": NUMBERS["skew"]["iid"], "spread": 0.5, "at_work": 30, "steps": 
 
 def test_an_algorithm_that_cannot_run_says_why() -> None:
     names = ("fedavg", "fedecho", "centralised", "favano")
-    found = refused(dict(zip(names, names, strict=True)), load("digits-demo", ["at_work=5", "public=null"]), 0, {})
+    found = refused(dict(zip(names, names, strict=True)), load("digits-demo", ["at_work=5", "public=null"]), [0], {})
     assert found["fedavg"] == ""
     assert "needs public_data" in found["fedecho"]
     assert found["centralised"] == "algorithm centralised is a reference"
     assert "it may have 20 jobs under way" in found["favano"]
-    assert refused({"fedecho": "fedecho"}, load("digits-demo", ["public={size: 50}"]), 0, {}) == {"fedecho": ""}
+    assert refused({"fedecho": "fedecho"}, load("digits-demo", ["public={size: 50}"]), [0], {}) == {"fedecho": ""}
 
 
 def test_the_options_that_were_tuned_decide_whether_it_runs() -> None:
     few = load("digits-demo", ["clients=5"])
-    assert "cohort_size must be at most" in refused({"m": "msync[cohort_size=69]"}, few, 0, {})["m"]
-    assert refused({"m": "msync"}, few, 0, {"m": {"cohort_size": 69}}) == {"m": ""}
+    assert "cohort_size must be at most" in refused({"m": "msync[cohort_size=69]"}, few, [0], {})["m"]
+    assert refused({"m": "msync"}, few, [0], {"m": {"cohort_size": 69}}) == {"m": ""}
+
+
+def test_who_cannot_run_with_one_of_the_seeds_cannot_run() -> None:
+    """Of four clients who come and go, all are there with seed 1 and not with seed 0."""
+    come_and_go = "availability={kind: alternating, mean_on_seconds: 20, mean_off_seconds: 2, when_offline: paused}"
+    scenario = load("digits-demo", ["clients=4", "budget.seconds=4", come_and_go])
+    assert refused({"fedsgd": "fedsgd"}, scenario, [1], {}) == {"fedsgd": ""}
+    assert "not applicable" in refused({"fedsgd": "fedsgd"}, scenario, [1, 0], {})["fedsgd"]
 
 
 def test_an_unknown_algorithm_is_an_error() -> None:
     with pytest.raises(UsageError, match=r"unknown algorithm 'fedbuf'; did you mean 'fedbuff'"):
-        refused({"fedbuff": "fedbuf"}, load("digits-demo"), 0, {})
+        refused({"fedbuff": "fedbuf"}, load("digits-demo"), [0], {})
 
 
 @pytest.mark.parametrize(

@@ -83,9 +83,9 @@ def test_many_that_may_be_best_are_counted(both: tuple[Results, Map]) -> None:
 
 def test_what_to_take_if_one_knows_nothing(both: tuple[Results, Map]) -> None:
     text = section(written(*both), "### If you know nothing")
-    assert "the geometric mean over all points of the design" in text
+    assert "the geometric mean over 12 points of the design" in text
     assert "Not everywhere: asysg." in text
-    assert "the geometric mean over those with 20 at work" in text
+    assert "the geometric mean over 5 points of the design with 20 at work" in text
     first, again = (cells(text, "fedbuff", number) for number in (0, 1))
     assert first[1].startswith("1.1")
     assert first[2].startswith("1.3")

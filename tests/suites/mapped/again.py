@@ -140,13 +140,16 @@ def columns(folder, suite, said):
     mean, last = each[:, :, :3].mean(1), each[:, :, :3].max(1)
     known = {point: (last - mean)[(at == point) & ~missed].mean(0) for point in {*at[~missed]}}
     gaps = np.array([known.get(point, np.mean([*known.values()], 0)) for point in at])
-    begun = np.where(each[:, :, 4:] > 0, each[:, :, :3], np.inf).max(1)
-    cost = np.exp(np.where(missed[:, None], np.minimum(watched, begun) - gaps, mean)) / (1e9, 1, 1)
+    begun = np.where(each[:, :, 4:] > 0, each[:, :, :3], np.inf)
+    scale = np.array((1e9, 1, 1))
+    cost = np.exp(np.where(missed[:, None], np.minimum(watched, begun.max(1)) - gaps, mean)) / scale
+    certain = np.where(each[:, :, 3:4] > 0, np.minimum(begun, watched[:, None]), each[:, :, :3])
+    least = np.exp(certain.mean(1)) / scale
     kept = [k for k, (name, *_) in enumerate(names) if name not in said["public_data"]]
-    keys = ("algorithm", "point", "seed", "tuning", "cost", "is_censored")
+    keys = ("algorithm", "point", "seed", "tuning", "cost", "is_censored", "least")
     found = {}
-    for axis, x in zip(AXES, cost.T, strict=True):
-        rows = [(*names[k], float(x[k]), bool(missed[k])) for k in kept]
+    for axis, x, y in zip(AXES, cost.T, least.T, strict=True):
+        rows = [(*names[k], float(x[k]), bool(missed[k]), float(y[k])) for k in kept]
         found[axis] = dict(zip(keys, map(list, zip(*rows, strict=True)), strict=True))
     return found
 
@@ -272,6 +275,7 @@ def agree(axis, said, name):
         found.append((f"{one['words']}: none of those named is close", max(0.0, none - (1 - SURE)), 0.08))
     for one in (one for one in said["always"] if one["axis"] == name):
         kept = [p for p in axis.points["point"] if one["at_work"] in (None, axis.levels[p].get("at_work"))]
+        kept = [p for p in kept if axis.runs_there([axis.levels[p]]).any()]
         regret = axis.regret([axis.levels[p] for p in kept])[:, :, place(one["algorithm"])]
         tally(found, f"always {one['algorithm']}", regret.mean(1), one["mean"])
         found.append(worst(axis, one, kept))
@@ -298,7 +302,7 @@ def worst(axis, one, kept):
     seen = np.where(axis.runs_there([axis.levels[p] for p in kept]), measured(kept, rows, axis.names), np.nan)
     regret = seen[:, k] - np.where(bound | np.isnan(seen), np.inf, seen).min(1)
     n = np.nanargmax(regret)
-    is_same = (kept[n], bool(bound[n, k])) == (one["worst_at"], one["worst"][2] is None)
+    is_same = (kept[n], bool(bound[:, k].any())) == (one["worst_at"], one["worst"][2] is None)
     return f"always {one['algorithm']}, at worst", abs(max(regret[n], 0) - np.log(one["worst"][0])) if is_same else 1, 2e-5
 
 
@@ -321,7 +325,8 @@ def judged(axis, one):
         off = sampler.regret(np.where(there, predicted, np.inf))
         off = off.mean(0) if off.ndim == 3 else off
         off = off - ratio
-        return np.sqrt(np.mean(off[wanted & ~(bound & (off >= 0))] ** 2))  # who is above a bound cannot be wrong
+        wrong = off[wanted & ~(bound & (off >= 0))]  # who is above a bound is not
+        return np.sqrt((wrong**2).sum() / (wanted & ~bound).sum())
 
     places = sampler.Columns(axis.design.factors, [], [], axis.points)
     near = np.empty_like(seen)
@@ -344,7 +349,7 @@ def measured(points, runs, names):
     for n, p in enumerate(points):
         own = among(runs, [p], names)
         here = sorted(set(own["algorithm"]))
-        found[n, [names.index(a) for a in here]] = sampler.measured([p], own, here)[0]
+        found[n, [names.index(a) for a in here]] = sampler.measured([p], own | {"cost": own["least"]}, here)[0]
     return found
 
 

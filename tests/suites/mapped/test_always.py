@@ -28,5 +28,10 @@ def test_where_nobody_arrives_nothing_is_said(suite: Suite, results: Results, fi
     close = {one.levels["at_work"]: one.close for one in asking._regions(part) if list(one.levels) == ["at_work"]}
     assert set(close[3].values()) == {0.0}
     assert max(close[20].values()) > 0.5
+    missing = replace(
+        whole, measured=replace(whole.measured, is_bound=whole.measured.is_bound | (np.array(points["at_work"]) == 8)[:, None])
+    )
+    assert {one.worst[2] for one in always.always(missing, points) if one.at_work is None} == {None}, "there it may cost more"
+    assert {one.points for one in found} == {int((~few).sum())}
     nobody = replace(whole, seen=replace(whole.seen, arrives=arrives & False))
     assert list(always.always(nobody, points)) == []

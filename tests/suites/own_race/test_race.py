@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import fedbench as fb
+from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.results.store import Store
+from fedbench.suites import campaign
 from fedbench.suites.own_race import plan as plans
 from fedbench.suites.own_race import race as races
 from fedbench.suites.own_race import suite
@@ -196,6 +198,29 @@ def test_a_row_that_fails_in_the_race_is_tried_once_more_and_then_leaves(
     calls = (tmp_path / "count").read_text()
     assert numbers(race(one, tmp_path / "store")) == numbers(found)
     assert (tmp_path / "count").read_text() == calls
+
+
+def test_where_everybody_fails_it_is_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two looks the disk is full: nobody leaves for that, and the next call goes on to the
+    same end. Until then the result says what failed, and what was found before."""
+    one, whole = given("fedbuff", "fedasync", DEAR, minutes=1000), tmp_path / "whole"
+    wanted = race(one, whole)
+    compute = campaign.compute
+
+    def full(specs: list[RunSpec], store: Store, **more: object) -> campaign.Tally:
+        early = [spec for spec in specs if spec.seed < 3]
+        found = compute(early, store, **more)
+        failed = tuple((spec, "no space left on device") for spec in specs if spec.seed >= 3)
+        return replace(found, failed=failed)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(campaign, "compute", full)
+        found = race(one, tmp_path / "store")
+    assert set(found.failed.values()) == {"no space left on device"}
+    assert {system.seeds for system in found.systems if len(system.rows) > 1} == {3}
+    again = race(one, tmp_path / "store")
+    assert again.failed == {}
+    assert numbers(again) == numbers(wanted)
 
 
 def test_runs_of_another_process_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ SYSTEM = System(
     next=Next(20, 3.0, 1.2, ("fedavg",)),
 )
 RESULT = RaceResult(
+    settled=True,
     scenario="mine",
     store=Path("runs/race-mine"),
     stage="race",

@@ -36,7 +36,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.registry import algorithm
 from fedbench.results.record import Record
-from fedbench.results.store import Store
+from fedbench.results.store import Store, write_atomically
 from fedbench.scenarios.load import load
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites import campaign
@@ -81,7 +81,7 @@ def asked(scenarios: Sequence[Scenario], given: Saved, file: Path, folder: Path)
     }
     if not path.exists():
         said = [{cost: [asdict(one) for one in _named(scenario, file, cost)] for cost in given.costs} for scenario in scenarios]
-        path.write_text(json.dumps({"of": of, "answers": said}, indent=1) + "\n", encoding="utf-8")
+        write_atomically(path, (json.dumps({"of": of, "answers": said}, indent=1) + "\n").encode())
     kept = json.loads(path.read_text(encoding="utf-8"))
     if kept["of"] != of:
         raise SystemExit(f"{path}: its answers are of another map or of other scenarios; take another folder")

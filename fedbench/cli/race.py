@@ -61,7 +61,9 @@ def command(
         row, why = next(iter(found.failed.items()))
         several = len(found.failed) > 1
         begin = f"{written.counted(len(found.failed), 'row')} {'have' if several else 'has'} a run that failed"
-        raise FedbenchError(f"{begin}; the same command tries {'them' if several else 'it'} again. The first: {row}: {why}")
+        again = f"the same command tries {'them' if several else 'it'} again"
+        then = "in another --store a race begins anew" if found.settled else again
+        raise FedbenchError(f"{begin}; {then}. The first: {row}: {why}")
 
 
 def _show_next(found: RaceResult, scenario: str, overrides: list[str] | tuple[str, ...]) -> None:

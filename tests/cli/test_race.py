@@ -90,7 +90,9 @@ def test_a_run_that_fails_is_named_and_the_exit_code_is_1(tmp_path: Path) -> Non
     command = ["race", "digits-demo", "-a", "fedavg", "-a", "./mine.py:Mine", "--minutes", "0.02", "--no-tune", *SET]
     result = fedbench(*command, cwd=tmp_path, OMP_NUM_THREADS="1")
     assert result.returncode == 1
-    assert "error: 1 row has a run that failed; the same command tries it again. The first: ./mine.py:Mine: " in result.stderr
+    assert (
+        "error: 1 row has a run that failed; in another --store a race begins anew. The first: ./mine.py:Mine: " in result.stderr
+    )
     assert "not today" in result.stderr
 
 

@@ -130,8 +130,7 @@ class RaceResult:
     failed : mapping
         By row why a run of it failed.
     settled : bool
-        Whether it is settled who races. Before that, a row that failed is tried again by the next
-        call.
+        Whether what failed is settled. If not, the next call tries it again.
     tuned : bool
         Whether options are tuned.
     capped : bool

@@ -45,7 +45,7 @@ def result(given: Given, stages: Stages) -> RaceResult:
         dropped=tuple(dropped),
         refused=dict(plan.refused),
         failed=stages.out(),
-        settled=stages.started is not None,
+        settled=stages.started is not None and stages.out().keys() <= {*stages.started.kept, *stages.started.out},
         tuned=bool(plan.rungs),
         capped=stages.scenario.at_work is not None,
         minutes=(sum(early) if early else None) if race else _to_the_first_look(stages),

@@ -217,6 +217,8 @@ def test_where_everybody_fails_it_is_the_machine(tmp_path: Path, monkeypatch: py
         patch.setattr(campaign, "compute", full)
         found = race(one, tmp_path / "store")
     assert set(found.failed.values()) == {"no space left on device"}
+    assert not found.settled
+    assert "failed, and tried again by the next call: " in str(found)
     assert {system.seeds for system in found.systems if len(system.rows) > 1} == {3}
     again = race(one, tmp_path / "store")
     assert again.failed == {}

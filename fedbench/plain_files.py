@@ -80,6 +80,14 @@ def json_in(file: Path, most: int, name: str, error: type[FedbenchError] = Usage
     return json_of(text(file, most, name, error), f"{name} {file}", error, finite=finite)
 
 
+def json_mapping(file: Path, most: int, name: str) -> dict[str, Any]:
+    """Returns what `json_in` returns. UsageError if it is no mapping of keys."""
+    found = json_in(file, most, name)
+    if not isinstance(found, dict):
+        raise UsageError(f"{name} {file}: expected a mapping of keys, got {type(found).__name__}")
+    return found
+
+
 def json_of(given: str, where: str, error: type[FedbenchError] = UsageError, *, finite: bool = True) -> Any:
     """Returns what a JSON text holds. `where` names its file in the message of `error`, which is
     raised if it cannot be read."""

@@ -94,12 +94,17 @@ class Costs:
 
     def runs_at(self, place: Mapping[str, float], numbers: Numbers) -> Flags:
         """Returns which algorithms the points say something of at a place (K,), see `presence`."""
-        levels = {factor.name: self.points[factor.name] for factor in self.design.factors}
         near = {
-            factor.name: between.around(factor, np.array(levels[factor.name]), place[factor.name], numbers)
+            factor.name: between.around(factor, np.array(self.points[factor.name]), place[factor.name], numbers)
             for factor in self.design.factors
         }
-        return Presence.of(levels, self.log, self.is_bound).at(near)
+        return self.presence.at(near)
+
+    @cached_property
+    def presence(self) -> Presence:
+        """Returns where the algorithms have runs, and arrive."""
+        levels = {factor.name: self.points[factor.name] for factor in self.design.factors}
+        return Presence.of(levels, self.log, self.is_bound)
 
     def nearest(self, place: Mapping[str, float], numbers: Numbers) -> int:
         """Returns the number of the nearest point of the design, the first of those that are

@@ -9,7 +9,6 @@ import numpy as np
 
 from fedbench.analysis.map import answers
 from fedbench.analysis.map.factors import Columns
-from fedbench.analysis.map.prediction import over_seeds
 from fedbench.analysis.map.runs import Flags
 from fedbench.suites.design.schema import Value
 from fedbench.suites.mapped.factors import AT_WORK
@@ -59,7 +58,7 @@ def _worst(model: Model, place: list[int], there: Flags, k: int) -> tuple[tuple[
     """Returns the largest measured cost of an algorithm over that of the best at some points, with
     its interval over seeds, and the point. It has no upper end if the algorithm misses a target at
     one of the points: there it may cost more."""
-    seen, error = model.measured, np.sqrt(over_seeds(model.draws.fit.runs, model.draws.fit.variances.noise)[place])
+    seen, error = model.measured, model.error[place]
     log, is_bound = np.where(there, seen.log[place], np.nan), seen.is_bound[place]
     exact = np.where(is_bound | np.isnan(log), np.inf, log)
     best = exact.argmin(axis=1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from fedbench.analysis.map.draws import Draws
-from fedbench.analysis.map.factors import Columns
-from fedbench.analysis.map.prediction import Measured, measured
+from fedbench.analysis.map.factors import Columns, Floats
+from fedbench.analysis.map.prediction import Measured, measured, over_seeds
 from fedbench.analysis.map.presence import Presence
 from fedbench.analysis.map.runs import Flags
 from fedbench.suites.design.schema import Design
@@ -47,6 +48,11 @@ class Model:
     def compete(self, levels: Columns) -> Flags:
         """Returns which algorithms are compared at some levels (L, K)."""
         return factors.runs_there(self.design, self.seen, levels) & ~self.public_data
+
+    @cached_property
+    def error(self) -> Floats:
+        """Returns the standard deviation over seeds of every measured log cost (N, K)."""
+        return np.sqrt(over_seeds(self.draws.fit.runs, self.draws.fit.variances.noise))
 
     @property
     def names(self) -> list[str]:

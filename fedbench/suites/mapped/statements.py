@@ -231,10 +231,7 @@ def read(folder: Path, results: Results) -> Map:
     again = f"`fedbench suite map {name}` makes it"
     if not file.exists():
         raise UsageError(f"map {file}: there is no such file; {again} from the records")
-    content = plain_files.json_in(file, LARGEST_FILE, "map")
-    if not isinstance(content, dict):
-        raise UsageError(f"map {file}: expected a mapping of keys, got {type(content).__name__}")
-    found = validated(Map, content, str(file))
+    found = validated(Map, plain_files.json_mapping(file, LARGEST_FILE, "map"), str(file))
     wanted = (name, results.suite.content_hash(), digest_of(results))
     if (found.suite, found.suite_hash, found.digest) != wanted:
         raise UsageError(

@@ -11,7 +11,6 @@ from typing import Annotated
 from pydantic import Field
 
 from fedbench import plain_files
-from fedbench.errors import UsageError
 from fedbench.results.store import write_atomically
 from fedbench.scenarios.base import Part
 from fedbench.scenarios.problems import validated
@@ -37,10 +36,7 @@ def read(folder: Path) -> Started | None:
     file = folder / FILE
     if not file.exists():
         return None
-    content = plain_files.json_in(file, LARGEST_FILE, "field of a race")
-    if not isinstance(content, dict):
-        raise UsageError(f"field of a race {file}: expected a mapping of keys, got {type(content).__name__}")
-    return validated(Started, content, str(file))
+    return validated(Started, plain_files.json_mapping(file, LARGEST_FILE, "field of a race"), str(file))
 
 
 def write(folder: Path, started: Started) -> None:

@@ -228,10 +228,7 @@ def read(folder: Path, given: Given) -> Plan | None:
     file = folder / FILE
     if not file.exists():
         return None
-    content = plain_files.json_in(file, LARGEST_FILE, "plan of a race")
-    if not isinstance(content, dict):
-        raise UsageError(f"plan of a race {file}: expected a mapping of keys, got {type(content).__name__}")
-    plan = validated(Plan, content, str(file))
+    plan = validated(Plan, plain_files.json_mapping(file, LARGEST_FILE, "plan of a race"), str(file))
     known = {*plan.entrants, *plan.refused}
     if odd := sorted(known ^ set(given.selectors)):
         raise _another(file, f"algorithm {odd[0]} {'is missing' if odd[0] in known else 'is new'}")

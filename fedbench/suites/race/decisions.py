@@ -138,7 +138,7 @@ def read(folder: Path, suite: Suite, frozen: Tuned | None) -> Decisions:
     file = folder / FILE
     if not file.exists():
         return nothing(suite, frozen)
-    found = validated(Decisions, _content(file), str(file))
+    found = validated(Decisions, plain_files.json_mapping(file, LARGEST_FILE, "race"), str(file))
     if (found.suite, found.race_hash) != (suite.name, race_hash(suite, frozen)):
         raise UsageError(
             f"race {file}: it is of suite {found.suite} ({found.race_hash}), expected {suite.name} ({race_hash(suite, frozen)}); "
@@ -167,13 +167,6 @@ def _check_looks(several: Iterable[Judged], suite: Suite, where: str) -> None:
 def write(folder: Path, found: Decisions) -> None:
     """Replaces the file in one step."""
     write_atomically(folder / FILE, as_json(found).encode())
-
-
-def _content(file: Path) -> dict[str, object]:
-    content = plain_files.json_in(file, LARGEST_FILE, "race")
-    if not isinstance(content, dict):
-        raise UsageError(f"race {file}: expected a mapping of keys, got {type(content).__name__}")
-    return content
 
 
 def copy(source: Path, target: Path) -> None:

@@ -3,7 +3,7 @@ Algorithms by heterogeneity
 ===========================
 
 The regret of every algorithm at every point of a suite: its cost over that of the cheapest one. On the command line:
-``fedbench plot heat --suite axes-cnn``.
+``fedbench plot heat --suite beyond``.
 """
 
 from pathlib import Path
@@ -15,8 +15,8 @@ from fedbench.suites.findings.results import load
 from fedbench.suites.suite import load as suite
 
 # %%
-# The suite ``axes-cnn`` has three points of ``axes`` with a convolutional network. Its records are in the repository.
+# The suite ``beyond`` has three points with other data than images of clothes. Its records are in the repository.
 
 results = Path("../../results")
-found = of_suite(load(suite("axes-cnn"), results / "tuned", results / "suites"), tuned=True)
+found = of_suite(load(suite("beyond"), results / "tuned", results / "suites"), tuned=True)
 drawn = draw_heat(heat(found.boards), 160)

@@ -101,17 +101,16 @@ def build_suites(
     manual = documentation.read(docs) if docs is not None else None
     documents = []
     results = [load(suites.load(suite), folder, archives) for suite in several]
-    for number, (suite, found) in enumerate(zip(several, results, strict=True)):
+    for suite, found in zip(several, results, strict=True):
         pictures = archives / found.suite.name / illustrations.FILE
         shown = illustrations.read(pictures, found.suite) if pictures.exists() else None
         if shown is None:
             show(f"suite {found.suite.name}: no maps, timelines and trials; `fedbench suite illustrate {suite}` makes them")
-        next_one = results[number + 1 : number + 2]
         map_ = None
         if found.suite.has_map:
             said = statements.read(archives / found.suite.name, found)
             map_ = map_document.document(found, said, elsewhere(found, results))
-        overview = document(found, reference_for(found, references), next_one, map_)
+        overview = document(found, reference_for(found, references), map_)
         runs = {kind: found.complete(tuned=kind == "tuned") for kind in overview.kinds}
         documents.append(of_suite(overview, runs, shown))
     submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ((), [])

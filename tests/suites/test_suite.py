@@ -224,7 +224,7 @@ def test_what_is_no_search_space(tmp_path: Path, space: object, message: str) ->
 
 
 def test_messages_name_a_suite_as_its_user_does(tmp_path: Path) -> None:
-    assert load("axes_cnn").typed == "axes_cnn"
+    assert load("map_cnn").typed == "map_cnn"
     assert load(written(tmp_path)).typed == str(tmp_path / "mine.yaml")
     spaced_out = tmp_path / "my suite.yaml"
     spaced_out.write_text(json.dumps(SMOKE))
@@ -269,7 +269,7 @@ def test_metrics_of_a_suite_are_filled_in(tmp_path: Path) -> None:
 
 
 def test_hyphens_and_underscores_in_a_name_are_alike() -> None:
-    assert load("axes_cnn").name == load("axes-cnn").name == "axes-cnn"
+    assert load("map_cnn").name == load("map-cnn").name == "map-cnn"
 
 
 def test_unknown_names() -> None:

@@ -3,8 +3,6 @@ said of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from fedbench import rules
@@ -17,7 +15,7 @@ from fedbench.documents.parts import SCHEMA, Kind
 from fedbench.documents.suite import TITLES, Average, Document, Entrant, Point, Profiles
 from fedbench.documents.suite import Suite as About
 from fedbench.refusals import refused_in
-from fedbench.suites.findings import numbers, orders
+from fedbench.suites.findings import numbers
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, of_point, short_lines
 
@@ -26,11 +24,10 @@ FACTORS = 2.0 ** np.arange(-2, 5.25, 0.25)
 
 
 @refused_in("suite: more or other than a site shows")
-def document(results: Results, reference: Reference | None, others: Sequence[Results] = (), map_: Map | None = None) -> Document:
+def document(results: Results, reference: Reference | None, map_: Map | None = None) -> Document:
     """Returns the suite, its points, its algorithms and, by kind of options and by point, the rows
-    and groups of every board. Whether the order of the suite is that of `others` is said first, and
-    `map_` is what it says over the factors of its design. Raises UsageError if a part is too large
-    for a document."""
+    and groups of every board. `map_` is what it says over the factors of its design. Raises
+    UsageError if a part is too large for a document."""
     suite, boards = results.suite, results.boards
     return Document(
         schema=SCHEMA,
@@ -49,7 +46,7 @@ def document(results: Results, reference: Reference | None, others: Sequence[Res
             rules=rules.VERSION,
         ),
         definitions=tuple(DEFINITIONS),
-        sentences=(*(told for other in others if (told := orders.told(results, other))), *short_lines(results)),
+        sentences=tuple(short_lines(results)),
         points=tuple(_point(results, point.name) for point in suite.points),
         algorithms=tuple(_algorithm(results, selector, label) for selector, label in results.labels.items()),
         boards={

@@ -3,17 +3,13 @@ not say."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from fedbench import written
-from fedbench.analysis.bootstrap import Interval
 from fedbench.documents.suite import rows_at
 from fedbench.errors import UsageError
-from fedbench.suites.findings import numbers, orders, tables
+from fedbench.suites.findings import tables
 from fedbench.suites.findings.map_carried import elsewhere, of_others
 from fedbench.suites.findings.map_screens import of_map
-from fedbench.suites.findings.markdown import table
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, in_short
 from fedbench.suites.mapped.statements import Map
@@ -46,9 +42,6 @@ def page(suites: Sequence[Results], command: str, rules_version: int, maps: Mapp
     for results in suites:
         if results.suite.seeds.count < 2:
             raise UsageError(f"findings of suite {results.suite.name}: intervals need at least 2 seeds, it has 1")
-    pairs = list(itertools.pairwise(suites))
-    agreements = [found for one, other in pairs if (found := _agreements(one, other))]
-    transfers = [found for one, other in pairs if (found := orders.told(one, other))]
     made = (
         f"Which federated algorithm reaches a target accuracy at the least cost, and is the difference real? Made by `{command}` from "
         f"committed records, by version {rules_version} of the rules (`docs/rules.md`)."
@@ -62,8 +55,7 @@ def page(suites: Sequence[Results], command: str, rules_version: int, maps: Mapp
             if (said := (maps or {}).get(results.suite.name))
             for section in (*of_map(results, said), *of_others(results, elsewhere(results, suites)))
         ),
-        *_first_screen(suites, transfers),
-        *agreements,
+        *_first_screen(suites),
         "## Words",
         "\n".join(f"- {line}" for line in DEFINITIONS),
     ]
@@ -77,9 +69,8 @@ def page(suites: Sequence[Results], command: str, rules_version: int, maps: Mapp
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _first_screen(suites: Sequence[Results], transfers: Sequence[str]) -> Iterator[str]:
-    """Yields the decision table of the first suite with tuned rows, what contradicts it, and what
-    to know first."""
+def _first_screen(suites: Sequence[Results]) -> Iterator[str]:
+    """Yields the decision table of the first suite with tuned rows, and what to know first."""
     results = _first_tuned(suites)
     if results is not None:
         yield f"## Which algorithm costs least? ({results.suite.name})"
@@ -87,7 +78,6 @@ def _first_screen(suites: Sequence[Results], transfers: Sequence[str]) -> Iterat
             f"{results.suite.about} Each cell has the cheapest algorithm with its cost, then those that may be as cheap, with their "
             "regret. Only algorithms with as many clients at work compete."
         )
-        yield from transfers
         yield tables.decisions(results)
         yield in_short(results)
 
@@ -123,42 +113,4 @@ def _head(results: Results) -> str:
         f"{suite.about} {len(runs):,} runs ({', '.join(f'{number:,} {state}' for state, number in states.items())}) of {len(rows)} "
         f"algorithms, {results.seeds_in_words} a row, at commit {', '.join(one[:12] for one in results.commits)}.{tried} Targets: "
         f"{', '.join(targets)}{kind}. Suite hash `{suite.content_hash()}`."
-    )
-
-
-# ---- between suites ----
-
-
-def _agreements(one: Results, other: Results) -> str:
-    """Returns the section on whether two suites order their common rows alike; nothing without
-    common points or groups."""
-    found = orders.common(one, other)
-    if found is None:
-        return ""
-    kind, points = found
-    text = (
-        f"{other.suite.about} Kendall's tau compares the orders by cost of the algorithms that both suites have at a point: 1 is the same "
-        "order, 0 no relation, -1 the opposite order. Algorithms that cannot be told apart lower it. Version 1 of the rules took the first "
-        "touch of a target, the arithmetic mean over all targets, and all systems together."
-    )
-    head = ("point", "algorithms", f"tau, {kind}", "algorithms", "tau, all systems mixed", "by version 1 of the rules",
-            f"cheapest in {one.suite.name}", f"in {other.suite.name}")  # fmt: skip
-    rows = [_agreement(one, other, kind, point) for point in points]
-    return "\n\n".join([f"## Does the order carry over to {other.suite.name}?", text, table(head, rows)])
-
-
-def _tau(found: Interval | None) -> str:
-    return "" if found is None else written.estimate(*found)
-
-
-def _agreement(one: Results, other: Results, kind: str, point: str) -> tuple[str, ...]:
-    found = [numbers.rankings(side, kind).get(point) for side in (one, other)]
-    return (
-        point,
-        f"{len(orders.shared_in_group(one, other, kind, point))}",
-        _tau(orders.in_group(one, other, kind, point)),
-        f"{len(orders.shared(one, other, point))}",
-        _tau(orders.overall(one, other, point)) or "no verdict",
-        _tau(orders.by_version_1(one, other, point)),
-        *("no verdict" if ranked is None else ranked.leader or "nobody" for ranked in found),
     )

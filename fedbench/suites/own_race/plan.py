@@ -4,10 +4,10 @@ The schedule, from what suits few minutes:
 
 1. Every row makes one run, with its default options. Who then costs FAR_BEHIND times as much as
    another row, on every axis and by both rules of reaching, is dropped. The factor is so large
-   since defaults say little of what a row can do: in the suites axes, axes-cnn and beyond, with
-   their first five seeds, a factor of 6 drops the row that is the best in seconds after tuning in 2
-   of 175 cases, 4 in 10, 2 in 39, and 1.5 in 53. So nobody is dropped for a little, though 6 drops
-   only one row in 20.
+   since defaults say little of what a row can do: in the suites axes, beyond and axes-cnn (which is
+   retired), with their first five seeds, a factor of 6 drops the row that is the best in seconds
+   after tuning in 2 of 175 cases, 4 in 10, 2 in 39, and 1.5 in 53. So nobody is dropped for a
+   little, though 6 drops only one row in 20.
 2. The rows that are left are tuned by successive halving, all with the same rungs. The more
    minutes, the larger they are; if not even the smallest fit into TUNING_SHARE of the time that is
    left, nobody is tuned. A comparison of tuned rows with others would be one of who was tuned.

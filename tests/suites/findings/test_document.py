@@ -52,14 +52,6 @@ def test_groups_have_what_belongs_to_a_board() -> None:
     assert everybody.axes["seconds"].resolution is None
 
 
-def test_whether_another_suite_orders_its_rows_alike_is_said_first() -> None:
-    rows = {"calm": {"fedavg": 8, "fedbuff": 4, "fedprox": 6}}
-    other = results({"calm": {"fedavg": 4, "fedbuff": 8, "fedprox": 6}}, {}, suite("second", points=("calm",)))
-    first, *_ = document(results(rows, {}), None, [other]).sentences
-    assert first.startswith("**With 10 clients at work the order hardly carries over from made-up to second**: Kendall's tau")
-    assert "-1.00 at calm" in first
-
-
 def test_what_algorithms_are() -> None:
     found = {one.label: one for one in document(results(TUNED, {}), None).algorithms}
     assert [found[name].family for name in ("fedavg", "fedbuff", "centralised")] == [

@@ -164,18 +164,3 @@ def test_public_data_make_a_group_of_their_own() -> None:
     assert "- made-up: public data are held out of the training data, which flatters algorithms that use them." in text
     assert cells(section(text, "### 10 clients at work, public data"), "calm")[1] == "fedecho"
     assert cells(text, "calm")[1].startswith("**fedbuff**")
-
-
-def test_two_suites_are_set_beside_each_other() -> None:
-    """On the first screen, and what contradicts it stands there in words."""
-    other = {"calm": {"fedavg": 4, "fedbuff": 8, "fedasync": 6, "asysg": 2}}
-    text = written(results(ROWS, DEFAULT), results(other, {}, suite("second", points=("calm",))))
-    screen = section(text, "## Which algorithm costs least? (made-up)")
-    assert (
-        "**With 10 clients at work the order hardly carries over from made-up to second**: Kendall's tau of the costs is -1.00 at "
-        "calm" in screen
-    )
-    told = section(text, "## Does the order carry over to second?")
-    assert cells(told, "calm")[1:3] == ["3", "-1.00"]
-    assert cells(told, "calm")[-2:] == ["fedbuff", "fedavg"]
-    assert text.index("## Does the order") < text.index("## Words")

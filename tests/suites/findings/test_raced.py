@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fedbench.errors import UsageError
-from fedbench.suites.findings import numbers, orders
+from fedbench.suites.findings import numbers
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.reference import reference_for, reference_of
 from fedbench.suites.findings.results import Results
@@ -82,12 +82,11 @@ def test_a_row_with_default_options_is_compared_at_common_seeds() -> None:
     assert numbers.default_over_tuned(one, "fedavg") == {"rough": 1.0}
 
 
-def test_a_race_has_no_reference_times_and_no_order() -> None:
+def test_a_race_has_no_reference_times() -> None:
     results = raced()
     assert reference_for(results) is None
     with pytest.raises(UsageError, match="a race has none, its rows have different numbers of seeds"):
         reference_of(results)
-    assert orders.told(results, results) == ""
     text = page([results], "made up", 2)
     assert "3 to 10 seeds a row" in text
     assert "How sure this is: with" not in text

@@ -17,7 +17,7 @@ from fedbench.suites import campaign
 from fedbench.suites.price import Cell
 from fedbench.suites.race import decisions, looks
 from fedbench.suites.race.decisions import Decisions
-from fedbench.suites.race.schema import Race
+from fedbench.suites.race.schema import Look, Race
 from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuned import Tuned
 
@@ -78,13 +78,18 @@ def _how_far(race: Race, field: looks.Field, found: Decisions) -> str:
 
 def say_price(race: Race, cells: Sequence[Cell]) -> None:
     """Prints what the race costs at most, and if every look drops half of the rows."""
-    rows = sum(cell.rows for cell in cells if not cell.refused)
-    most, half = rows * race.looks[-1].seeds, rows * halved(race)
+    rows = [(cell.rows, race.at(cell.point)) for cell in cells if not cell.refused]
+    most, half = (sum(count * of(several) for count, several in rows) for of in (all_seeds, halved))
     say(f"{most:,} runs are what the race needs at most, if no row is dropped; {half:,.0f} if every look drops half of the rows")
 
 
-def halved(race: Race) -> float:
+def all_seeds(several: Sequence[Look]) -> int:
+    """Returns how many seeds a row has if no look drops it."""
+    return several[-1].seeds
+
+
+def halved(several: Sequence[Look]) -> float:
     """Returns how many seeds a row has on average if every look drops half of those that are
     left."""
-    seeds = [0, *(look.seeds for look in race.looks)]
+    seeds = [0, *(look.seeds for look in several)]
     return sum((after - before) * 0.5**i for i, (before, after) in enumerate(itertools.pairwise(seeds)))

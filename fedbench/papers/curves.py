@@ -17,8 +17,8 @@ def curves(paper: str, find: Find) -> Iterator[Figure]:
     """Yields the figures of a paper for which at least one algorithm has all of its runs."""
     for figure in experiment.experiments(paper).figures:
         rows, missing = {}, []
-        for cell in chosen(f"{paper}:{figure.table}"):
-            if not cell.matches(figure.where):
+        for cell in experiment.ways(chosen(f"{paper}:{figure.table}")):
+            if cell.stand_in != figure.stand_in or not cell.matches(figure.where):
                 continue
             found = decisive(cell, find)
             if found and all(one.reading is not None for one in found):
@@ -28,5 +28,6 @@ def curves(paper: str, find: Find) -> Iterator[Figure]:
         if rows:
             left_out = f" Left out, since not all of its runs are there: {', '.join(missing)}." if missing else ""
             end = "A line ends where the first of its seeds ends, which is where its target is reached."
-            about = f"Ours for {figure.name}: test accuracy along virtual seconds. {end}{left_out}"
+            on = f" on {figure.stand_in}" if figure.stand_in else ""
+            about = f"Ours for {figure.name}{on}: test accuracy along virtual seconds. {end}{left_out}"
             yield Figure(name=figure.name, about=about, file=f"{paper}-{slug(figure.name)}.svg", data=learning_curves(rows))

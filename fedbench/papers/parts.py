@@ -135,10 +135,12 @@ class Table(Part):
 
 class Figure(Part):
     """Learning curves of the cells of a table that match `where`, one line for each algorithm.
-    `name` is what the paper calls its own figure."""
+    `name` is what the paper calls its own figure. With `stand_in` they are the curves of what
+    stands in for these cells."""
 
     name: Annotated[str, Field(max_length=100)]
     table: str
+    stand_in: str = ""
     where: dict[str, Any]
 
 

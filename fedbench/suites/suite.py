@@ -86,6 +86,8 @@ class Suite(Part):
                 raise ValueError(f"points.{i}: the name {point.name} is given twice")
         if self.race is not None and (last := self.race.looks[-1].seeds) != self.seeds.count:
             raise ValueError(f"race.looks: the last look has all {self.seeds.count} seeds of the suite, got {last}")
+        if self.race is not None and (odd := sorted({*(self.race.points or ())} - {point.name for point in self.points})):
+            raise ValueError(f"race.points: {odd[0]} is no point of the suite")
         if self.tuning is not None:
             self.tuning_seeds(draw=0)
         elif self.rows == "tuned":
@@ -214,7 +216,7 @@ class Suite(Part):
             "algorithms": sorted(f"{one.name} {json.dumps(one.options(), sort_keys=True)}" for one in algorithms),
             "seeds": list(self.seeds.numbers),
             "tuning": None if self.tuning is None else self.tuning.hashed(),
-            **({} if self.race is None else {"race": self.race.model_dump(mode="json")}),
+            **({} if self.race is None else {"race": self.race.model_dump(mode="json", exclude_none=True)}),
             **({} if self.rows == "all" else {"rows": self.rows}),
             **({} if not (own := self._declared(algorithms)) else {"declared": own}),
         }

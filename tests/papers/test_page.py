@@ -8,12 +8,13 @@ import pytest
 
 from fedbench.documents.paper import Paper, Theory
 from fedbench.documents.read import as_json, parsed
+from fedbench.papers import ceilings, experiment
 from fedbench.papers.cells import PAPERS, chosen
 from fedbench.papers.curves import curves
 from fedbench.papers.document import differing, document
 from fedbench.papers.page import page
 from tests.leaderboard.papers import claim
-from tests.papers.test_verdicts import gives, nothing
+from tests.papers.test_verdicts import gives, nothing, reaching
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,3 +63,18 @@ def test_curves_are_of_whole_cells() -> None:
     assert (found.name, found.file) == ("Figure 2, IID", "000-figure-2-iid.svg")
     assert [line.row for line in found.data.lines] == ["FedAvg"]
     assert found.about.endswith("Left out, since not all of its runs are there: FAVANO, AsySG, DeFedAvg-IID.")
+
+
+def test_curves_of_a_stand_in_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And have none of the runs on the paper's own data."""
+    known = ceilings.Measured(stand_in="cifar10-jpeg", augmentation="crop_flip", accuracy=0.8, half_width=0.01, seeds=3)
+    monkeypatch.setattr(ceilings, "reached", lambda name: known)
+    experiment._scenario.cache_clear()
+    (way,) = experiment.stand_ins(*chosen("000:T1", "17"))
+    spec = experiment.spec(way, 0)
+    (found,) = curves("000", lambda wanted: reaching(40, spec) if wanted.run_id == spec.run_id else None)
+    assert (found.name, found.file) == ("Figure 2, CIFAR-10, IID", "000-figure-2-cifar-10-iid.svg")
+    assert found.about.startswith("Ours for Figure 2, CIFAR-10, IID on cifar10-jpeg: test accuracy")
+    assert [line.row for line in found.data.lines] == [way.algorithm]
+    assert list(curves("000", gives({("000:T1", 17): (40, 41, 42)}))) == []
+    experiment._scenario.cache_clear()

@@ -146,17 +146,18 @@ def read(folder: Path, suite: Suite, frozen: Tuned | None) -> Decisions:
         )
     for point, several in found.points.items():
         suite.point(point)
-        _check_looks(several, suite, f"race {file}: {point}")
+        looks = suite.race.at(point) if suite.race is not None else ()
+        _check_looks(several, looks, f"race {file}: {point}")
     return found
 
 
-def _check_looks(several: Iterable[Judged], suite: Suite, where: str) -> None:
-    """Raises UsageError unless the looks of every group are those of the suite, in order, and each
-    compares some of those that the one before left: all but those that were withdrawn since."""
+def _check_looks(several: Iterable[Judged], looks: Sequence[Look], where: str) -> None:
+    """Raises UsageError unless the looks of every group are those of the suite at the point, in
+    order, and each compares some of those that the one before left: all but those that were
+    withdrawn since."""
     before: dict[str, list[Judged]] = {}
     for one in several:
         own = before.setdefault(one.group, [])
-        looks = suite.race.looks if suite.race is not None else ()
         if len(own) >= len(looks) or one.look != looks[len(own)]:
             raise UsageError(f"{where}, {one.group}: look {len(own) + 1} after {one.look.seeds} seeds is none of the suite")
         if own and not set(one.compared) <= set(own[-1].left):

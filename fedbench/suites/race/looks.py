@@ -101,7 +101,8 @@ def next_look(race: Race, field: Field, found: Decisions) -> tuple[Look, tuple[s
             f"{judged[0].look.seeds} seeds. A race of other rows begins anew: move {decisions.FILE} away"
         )
     left = field.left(judged[-1].left)
-    return (race.looks[len(judged)], left) if len(judged) < len(race.looks) and len(left) > 1 else None
+    several = race.at(field.point)
+    return (several[len(judged)], left) if len(judged) < len(several) and len(left) > 1 else None
 
 
 def seeds_of(race: Race, field: Field, found: Decisions) -> dict[str, int]:

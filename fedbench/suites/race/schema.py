@@ -23,9 +23,11 @@ class Look(Part):
 
 class Race(Part):
     """The looks of a race, in order. Their levels add up to at most 0.05, so that the best row is
-    never dropped with a probability of at least 95 %."""
+    never dropped with a probability of at least 95 %. `points` are those with all looks; at every
+    other point the race ends with the first one. Without it all points have all looks."""
 
     looks: Annotated[tuple[Look, ...], Field(min_length=1, max_length=20)]
+    points: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
 
     def _check(self) -> None:
         seeds = [look.seeds for look in self.looks]
@@ -33,3 +35,7 @@ class Race(Part):
             raise ValueError(f"looks: every look has more seeds than the one before, got {', '.join(map(str, seeds))}")
         if (total := sum(look.level for look in self.looks)) > MOST_ERROR + 1e-9:
             raise ValueError(f"looks: the levels add up to at most {MOST_ERROR:.2g}, got {total:.6g}")
+
+    def at(self, point: str) -> tuple[Look, ...]:
+        """Returns the looks at a point."""
+        return self.looks if self.points is None or point in self.points else self.looks[:1]

@@ -78,6 +78,21 @@ def seeds(store: Store, selector: str) -> list[int]:
     return sorted(sum(record.spec.scenario_hash == one for record in runs) for one in {r.spec.scenario_hash for r in runs})
 
 
+def test_other_points_than_those_named_have_the_first_look_alone(tmp_path: Path, whole: Store) -> None:
+    """The same runs as in the whole race, and the same decisions after the first look."""
+    (tmp_path / "some.yaml").write_text(json.dumps({**SUITE, "race": {**SUITE["race"], "points": ["slow"]}}))
+    store = Store(tmp_path / "runs")
+    _, those, found = raced(tmp_path / "some.yaml", store)
+    hashes = {field.point: next(iter(field.rows.values()))[0].scenario.content_hash() for field in those.fields}
+    most = {one: max(record.seed for record in store if record.spec.scenario_hash == of) + 1 for one, of in hashes.items()}
+    assert most == {"calm": 3, "slow": 5}
+    assert {point: {one.look.seeds for one in several} for point, several in found.points.items()} == {
+        "calm": {3},
+        "slow": {3, 5},
+    }
+    assert results(store).items() <= results(whole).items()
+
+
 def test_who_is_dropped_gets_no_further_seeds(file: Path, whole: Store) -> None:
     told: list[str] = []
     suite, those, found = raced(file, whole, told)

@@ -39,6 +39,7 @@ def test_the_looks_of_the_experiment() -> None:
         (race((3, 0.03), (5, 0.03)), "looks: the levels add up to at most 0.05, got 0.06"),
         (race((5, 0.01), (5, 0.01)), "looks: every look has more seeds than the one before, got 5, 5"),
         (race((3, 0.01), (4, 0.01)), "race.looks: the last look has all 5 seeds of the suite, got 4"),
+        ({**race((3, 0.01), (5, 0.01)), "points": ["nope"]}, "race.points: nope is no point of the suite"),
         (race(), "race.looks must be a list of at least 1, got []"),
         ({"look": []}, "did you mean"),
     ],

@@ -19,6 +19,9 @@ from fedbench.analysis.statistics import LEVEL, t_factor
 from fedbench.errors import UsageError
 
 DRAWS = 10_000
+LEAST = 5
+"""With fewer values an interval is no wider than the values themselves: of the mean of three normal
+ones it has the true mean in 75 % of cases, of five in 93 %."""
 Floats = npt.NDArray[np.float64]
 Strata = Mapping[str, Floats]
 """By scenario: the values of all seeds, (seeds, ..)."""

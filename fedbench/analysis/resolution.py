@@ -42,11 +42,11 @@ def resolution(found: Comparison) -> float | None:
 
 def stability(found: Comparison) -> float | None:
     """Returns in what share of all splits of the seeds into two halves the cheapest row of one half
-    is also that of the other; None with fewer than two seeds. Of an odd number, one half has a seed
-    more. A half in which nobody reaches a target has no cheapest row. With more than MOST_SPLITS
-    splits, so many are drawn, always the same ones."""
+    is also that of the other; None with fewer than four seeds, where a half is one seed. Of an odd
+    number, one half has a seed more. A half in which nobody reaches a target has no cheapest row.
+    With more than MOST_SPLITS splits, so many are drawn, always the same ones."""
     n = len(found.costs.seeds)
-    if n < 2:
+    if n < 4:
         return None
     if math.comb(n, n // 2) <= MOST_SPLITS:
         halves = np.array(list(itertools.combinations(range(n), n // 2)))

@@ -232,7 +232,8 @@ def sure(document: Document, shown: Map) -> Iterator[str]:
     """Yields how sure the map is: prediction, seeds, resolution, luck and the rule of reaching."""
     for one in (one for one in shown.sure.judged if one.axis == "seconds"):
         yield predicted(one)
-    yield f"An algorithm has {seeds(shown)} seeds at a point. {written.percent(shown.sure.censored)} of the runs miss a target."
+    missed = written.percent(shown.sure.censored)
+    yield f"At a point of the design an algorithm has {seeds(shown)} seeds. {missed} of the runs miss a target."
     groups = list(_groups(document))
     shares = [one.axes["seconds"].resolution for one in groups]
     known = [share for share in shares if share is not None]

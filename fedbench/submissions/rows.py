@@ -171,10 +171,11 @@ def _other_system(options: Mapping[str, object], suite: Suite) -> str:
 
 
 def _row_faults(point: str, name: str, runs: Mapping[int, Record], suite: Suite) -> Iterator[Finding]:
-    missing = [seed for seed in suite.seeds.numbers if seed not in runs]
+    wanted = suite.seeds_at(point)
+    missing = [seed for seed in wanted if seed not in runs]
     if missing:
         shown = ", ".join(map(str, missing[:10]))
-        yield Finding(RUNS, f"{name} at {point}: expected all {suite.seeds.count} seeds of the suite, missing {shown}")
+        yield Finding(RUNS, f"{name} at {point}: expected all {len(wanted)} seeds of the suite, missing {shown}")
     sets = _option_sets(runs.values())
     if sets > 1:
         yield Finding(RUNS, f"{name} at {point}: expected one set of options for all seeds, got {sets}")

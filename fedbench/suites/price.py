@@ -138,7 +138,7 @@ def priced(
                 updates=found.updates,
                 vectors=found.server_vectors,
                 seconds=rates[selector].seconds(found.trained_steps) if timed else None,
-                runs=suite.seeds.count if suite.race is None else suite.race.at(point.name)[-1].seeds,
+                runs=len(suite.seeds_at(point.name)),
                 rungs=() if space is None else tried(suite, space, point, selector),
                 elsewhere=suite.is_elsewhere(point),
                 rows=2 if space is not None and suite.rows == "all" else 1,

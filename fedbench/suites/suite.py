@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -203,6 +203,11 @@ class Suite(Part):
         `options`."""
         scenario, algorithm = self.scenario_at(point), self.algorithm(selector, options, point)
         return [RunSpec(scenario, algorithm, seed) for seed in self.seeds.numbers]
+
+    def seeds_at(self, point: str) -> Sequence[int]:
+        """Returns the seeds of a row at a point, if no look of a race drops it."""
+        numbers = self.seeds.numbers
+        return numbers if self.race is None else numbers[: self.race.at(point)[-1].seeds]
 
     def resolved(self) -> dict[str, object]:
         """Returns everything that can change a result: scenarios by their hashes, algorithms with

@@ -44,6 +44,7 @@ def test_stability_by_hand() -> None:
     assert stability(compare(costs_of([[1.0, 2.0], [1.0, 2.0], [3.0, 2.0], [3.0, 2.0]]))) == pytest.approx(2 / 3)
     assert stability(compare(costs_of([[1.0, 2.0]] * 5))) == 1
     assert stability(compare(costs_of([[1.0, 2.0]]))) is None
+    assert stability(compare(costs_of([[1.0, 2.0]] * 3))) is None, "a half would be one seed"
 
 
 def test_many_seeds_are_split_at_random_and_always_alike() -> None:

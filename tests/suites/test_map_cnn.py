@@ -79,7 +79,9 @@ def test_both_have_the_space_of_the_map_and_other_seeds_than_those_compared(own:
 def test_its_algorithms_are_in_most_sets_of_the_best() -> None:
     sets = ["ab", "b", "cd", "cd", "dce", "x", ""]
     assert covering(sets, "a", 2) == ["a", "c"], "c and d are in three sets each"
-    assert covering(sets, "a", 9) == ["a", "c", "b", "x"], "b and x are in one bare set each, and b in two in all"
+    assert covering(sets, "a", 4) == ["a", "c", "b", "x"], "b and x are in one bare set each, and b in two in all"
+    assert covering(sets, "a", 5) == ["a", "c", "b", "x", "d"], "no set is bare, and d is in three"
+    assert covering(sets, "a", 9) == ["a", "c", "b", "x", "d", "e"]
     assert covering([], "a", 6) == ["a"]
 
 

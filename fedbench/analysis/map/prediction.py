@@ -115,11 +115,12 @@ def judged(
         points: those to which both models were fitted, as `fit` has them.
         held_out: the others.
         in_sets: by point, the algorithms that are in the set of the best on some axis. Only they
-            count for errors.
+            count for errors, and the best is one of them: a row that a race dropped has fewer
+            seeds, and so fewer chances of a miss.
 
     Raises:
         UsageError: for an algorithm that the model does not have, a point without a set, or one at
-            which every algorithm has a censored run.
+            which every algorithm in a set has a censored run.
     """
     found = reading.read(columns, list(held_out["point"]))
     for name in (one for one in found.algorithms if one not in draws.algorithms):
@@ -128,17 +129,15 @@ def judged(
         raise UsageError(f"map: no set of the best is given for the point {quoted(point)}")
     seen = _spread(draws, found)
     there = ~np.isnan(seen.log)
-    exact = np.where(there & ~seen.is_bound, seen.log, np.inf).min(axis=1)
+    counts = there & np.array([[name in in_sets[point] for name in draws.algorithms] for point in found.points])
+    exact = np.where(counts & ~seen.is_bound, seen.log, np.inf).min(axis=1)
     if not np.isfinite(exact).all():
         raise UsageError(
-            f"map: every algorithm has a censored run at the point {quoted(found.points[int(np.isinf(exact).argmax())])}"
+            f"map: every algorithm in a set of the best has a censored run at the point "
+            f"{quoted(found.points[int(np.isinf(exact).argmax())])}"
         )
     ratio = seen.log - exact[:, None]
-    counts = there & np.array([[name in in_sets[point] for name in draws.algorithms] for point in found.points])
-
     exactly = int((counts & ~seen.is_bound).sum())
-    if not exactly:
-        raise UsageError("map: every algorithm in a set of the best has a censored run at the points held out")
 
     def too_low(predicted: Floats) -> Flags:
         return np.asarray(counts & seen.is_bound & (predicted < ratio))

@@ -90,7 +90,8 @@ def _place(advice: Advice) -> Iterator[str]:
 def basis(about: MapPart, costs: Costs) -> str:
     """Returns what an answer rests on."""
     points = counted(len(costs.points["point"]), "point")
-    seeds = f"{about.seeds[0]} to {about.seeds[1]} seeds"
+    few, most = about.seeds
+    seeds = f"{few} to {most} seeds" if few < most else f"{most} seeds"
     return f"Rests on suite {about.suite}: {points}, {seeds}, {about.records:,} records, commit {about.commit:.12}, {about.made}."
 
 

@@ -85,8 +85,9 @@ def worst(results: Results) -> Iterator[str]:
     """Yields the table of the largest regret of each algorithm that was measured."""
     count, rows = always(results)
     yield (
-        f"The largest regret of each algorithm in seconds over the {count} points of the design with a verdict. Points at which a "
-        "race dropped it, or at which it cannot run, are not among those where it was compared; at the former others cost less."
+        f"The largest regret of each algorithm in seconds over the {count} points of the design with a verdict. It is overstated by "
+        "chance, as the largest of several numbers is. An algorithm is not compared at points where it cannot run, or from which a race "
+        "dropped it and went on; there others cost less."
     )
     cells = [(one.row, str(one.largest), one.at, f"{len(one.regrets)}") for one in rows[:MOST_WORST]]
     yield table(("algorithm", "largest regret", "at", "compared at"), cells)

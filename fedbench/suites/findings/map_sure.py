@@ -18,9 +18,9 @@ def how_sure(results: Results, said: Map) -> Iterator[str]:
     few, most = said.seeds
     own = {one.axis: one for one in said.sure}[SECONDS.name]
     lines = [
-        f"Seeds: a row has {few}{f' to {most}' if most > few else ''}. {percent(said.censored)} of the runs miss a target; they count "
-        f"as costing more than what they were watched for. Standard deviations of log seconds: {own.seed:.2f} between seeds, which all "
-        f"algorithms share; {own.noise:.2f} within a seed, for the median algorithm.",
+        f"Seeds: at a point of the design a row has {few}{f' to {most}' if most > few else ''}. {percent(said.censored)} of the runs "
+        f"miss a target; they count as costing more than what they were watched for. Standard deviations of log seconds: "
+        f"{own.seed:.2f} between seeds, which all algorithms share; {own.noise:.2f} within a seed, for the median algorithm.",
         f"What factors do not say: an algorithm departs at a point from the model by {estimate(*own.fit)} (standard deviation of log "
         "seconds). The luck of its options, which were tuned once, is part of this and of all intervals; points that have their options "
         "from one anchor share it.",

@@ -38,12 +38,18 @@ def have_same_seeds(found: Iterable[Ranking]) -> bool:
     return len({one.found.costs.seeds for one in found if one.found is not None}) <= 1
 
 
+def can_be_drawn(found: Iterable[Ranking]) -> bool:
+    """Returns whether all rankings have as many seeds as an interval by draws of seeds needs."""
+    return all(one.found is not None and len(one.found.costs.seeds) >= bootstrap.LEAST for one in found)
+
+
 def always(found: Mapping[str, Ranking]) -> list[Average]:
     """Returns what it costs to always use one row, from the row with the smallest mean ratio to
     that with the largest. Only rows that all of the points have are compared, since a mean over
     other points is of other costs. In every draw of seeds the cheapest row of a point is found
-    anew. Empty for points with different numbers of seeds, as a race leaves them."""
-    if not found or not have_same_seeds(found.values()):
+    anew. Empty for points with different numbers of seeds, as a race leaves them, and for fewer
+    seeds than can be drawn."""
+    if not found or not have_same_seeds(found.values()) or not can_be_drawn(found.values()):
         return []
     shared = [row for row in next(iter(found.values())).rows if all(row in one.rows for one in found.values())]
     strata = {point: _logs(one) for point, one in found.items()}
@@ -85,18 +91,23 @@ class Waiting:
 
 
 def waiting(one: Ranking, synchronous: Sequence[str]) -> Waiting | None:
-    """Returns the price of waiting. Every draw of seeds has its own cheapest rows. None if one of
-    the sides has no row that reaches a target."""
+    """Returns the price of waiting. Every draw of seeds has its own cheapest rows; with fewer seeds
+    than can be drawn the interval is that of the two rows that are the cheapest, and has no width
+    if one of them misses a target. None if one of the
+    sides has no row that reaches a target."""
     if one.found is None:
         return None
     sides = [[k for k in one.found.order if (one.rows[k] in synchronous) == is_first] for is_first in (True, False)]
     if not all(side and one.found.reaches[side].any() for side in sides):
         return None
     first, second = sides
+    misses = one.misses(one.rows[first[0]]), one.misses(one.rows[second[0]])
+    if not can_be_drawn([one]):
+        pair = one.found.pair(first[0], second[0])
+        ends = (pair.value, pair.value) if any(misses) else (pair.low, pair.high)
+        return Waiting(Interval(pair.value, *ends), misses)
     found = bootstrap.estimate({"": _logs(one)}, lambda means: means[""][:, first].min(axis=1) - means[""][:, second].min(axis=1))
-    return Waiting(
-        Interval(*(math.exp(value) for value in found)), (one.misses(one.rows[first[0]]), one.misses(one.rows[second[0]]))
-    )
+    return Waiting(Interval(*(math.exp(value) for value in found)), misses)
 
 
 def default_over_tuned(results: Results, row: str) -> dict[str, float]:

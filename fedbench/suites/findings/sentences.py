@@ -120,12 +120,14 @@ def _sure(results: Results) -> Iterator[str]:
     shown = [one.resolution for _, _, one in several if one.resolution is not None]
     same = [one.stability for _, _, one in several if one.stability is not None]
     changes = sum(len(set(numbers.leaders(results, kind, point).values())) > 1 for kind, point, _ in several)
-    if shown and same:
+    if shown:
+        halves = (
+            f"Two halves of the seeds agree on the cheapest algorithm in {percent(fmean(same))} of all splits. " if same else ""
+        )
         yield (
             f"How sure this is: with {results.suite.seeds.count} seeds, a board shows a ratio of {ratio(median(shown))} with a probability "
-            f"of 80 % (the median of {len(shown)} boards). Two halves of the seeds agree on the cheapest algorithm in "
-            f"{percent(fmean(same))} of all splits. At {changes} of {len(several)} boards the cheapest one depends on the rule of "
-            f"holding a target."
+            f"of 80 % (the median of {len(shown)} boards). {halves}At {changes} of {len(several)} boards the cheapest one depends on the "
+            f"rule of holding a target."
         )
 
 

@@ -114,6 +114,8 @@ def _always(results: Results, kind: str) -> str:
     """Returns the table of what it costs to always use one row."""
     ranked = numbers.rankings(results, kind)
     shared = numbers.always(ranked)
+    if not shared:
+        return ""
     rows = [(one.row, estimate(*one.ratio, sign(one.is_bound)), ratio(one.worst), one.worst_at) for one in shared]
     left = sorted({row for found in ranked.values() for row in found.rows} - {one.row for one in shared})
     text = (

@@ -213,14 +213,14 @@ def _in_sets(results: Results, point: str) -> set[str]:
 
 def _undecided(columns: dict[str, list[Any]], points: Sequence[str], sets: Mapping[str, set[str]]) -> dict[str, str]:
     """Returns the points that cannot be judged, with the reason."""
-    seen = measured(reading.read(columns, points))
-    exact = np.asarray((~np.isnan(seen.log) & ~seen.is_bound).any(axis=1))
-    reasons = {
-        name: "every algorithm misses a target with some seed"
-        for name, is_exact in zip(points, exact, strict=True)
-        if not is_exact
+    found = reading.read(columns, points)
+    seen = measured(found)
+    own = np.array([[row in sets[name] for row in found.algorithms] for name in found.points])
+    exact = {
+        name: bool(there.any()) for name, there in zip(found.points, own & ~np.isnan(seen.log) & ~seen.is_bound, strict=True)
     }
-    return {name: "no algorithm of the model is in a set of the best" for name in points if not sets[name]} | reasons
+    reasons = {name: "every algorithm in a set of the best misses a target with some seed" for name in points if not exact[name]}
+    return reasons | {name: "no algorithm of the model is in a set of the best" for name in points if not sets[name]}
 
 
 def _sure(model: Model) -> Sure:

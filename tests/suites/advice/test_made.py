@@ -72,7 +72,7 @@ def test_the_map_of_the_suite_answers(suite: Suite, draws: Draws, tmp_path: Path
     assert all("local_lr=0.125" in choice.selector for choice in answer.choices)
     assert answer.outside == ()
     assert {level.factor for level in answer.levels} == set(point.levels)
-    assert answer.basis.startswith("Rests on suite map: 60 points, 3 to 3 seeds, 540 records, commit 0123456789ab")
+    assert answer.basis.startswith("Rests on suite map: 60 points, 3 seeds, 540 records, commit 0123456789ab")
     assert found.about.selectors == {"mifa": "mifa[sampling=without_replacement,start=warm]"}
     assert found.about.first == ("at_work",)
 

@@ -107,7 +107,7 @@ def test_what_waiting_costs(both: tuple[Results, Map]) -> None:
 
 def test_how_sure_it_is(both: tuple[Results, Map]) -> None:
     text = section(written(*both), "### How sure the map is")
-    assert "- Seeds: a row has 3. 0 % of the runs miss a target" in text
+    assert "- Seeds: at a point of the design a row has 3. 0 % of the runs miss a target" in text
     assert "compared with none of the others: fedecho." in text
     assert "independent tunings" not in text
     found = cells(text, "virtual time")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fedbench.suites.findings import numbers, servers
+from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import Results
+from fedbench.suites.tuning_parts import Seeds
 from tests.analysis.runs_made_up import SCATTER, arriving
 from tests.suites.findings.made_up import results
 
@@ -48,6 +51,23 @@ def test_only_rows_of_all_points_are_averaged() -> None:
     rows = {"calm": {"fedavg": 8, "fedbuff": 4}, "rough": {"fedavg": 8}}
     assert [one.row for one in numbers.always(numbers.rankings(results(rows, {}), TEN))] == ["fedavg"]
     assert numbers.always({}) == []
+
+
+def test_three_seeds_are_too_few_to_be_drawn() -> None:
+    """So nothing is averaged over points, and the price of waiting has the interval of its pair of
+    rows, which is wider than the three seeds."""
+    every = results(TUNED, {})
+    suite = every.suite.model_copy(update={"seeds": Seeds(count=3)})
+    few = replace(
+        every, suite=suite, seats={at: {row: runs[:3] for row, runs in rows.items()} for at, rows in every.seats.items()}
+    )
+    ranked = numbers.rankings(few, TEN)
+    assert numbers.always(ranked) == []
+    assert "What it costs to always use one algorithm" not in page([few], "command", 2)
+    price, own = numbers.waiting(ranked["calm"], few.synchronous), ranked["calm"].pair("fedavg", "fedbuff")
+    assert price is not None
+    assert own is not None
+    assert price.ratio == (own.value, own.low, own.high)
 
 
 def test_the_price_of_waiting() -> None:

@@ -319,7 +319,7 @@ def judged(axis, one):
     there = np.array([[(p, a) in set(zip(kept["point"], kept["algorithm"], strict=True)) for a in names] for p in one["rows"]])
     wanted = np.array([[a in one["in_sets"][p] for a in names] for p in one["rows"]]) & there
     seen, design = measured(list(one["rows"]), kept, names), measured(axis.points["point"], axis.runs, names)
-    ratio = seen - np.where(there & ~bound, seen, np.inf).min(1, keepdims=True)
+    ratio = seen - np.where(wanted & ~bound, seen, np.inf).min(1, keepdims=True)
 
     def error(predicted):
         off = sampler.regret(np.where(there, predicted, np.inf))

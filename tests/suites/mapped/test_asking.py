@@ -135,7 +135,7 @@ def test_points_held_out_that_cannot_be_judged_are_no_hits(results: Results, fit
     changed = replace(results, seats=seats | {second: results.seats[second]})
     found = asking.said(changed, replace(fitted, entered=fitting.entered(changed)))
     for one in found.judged:
-        assert one.undecided == {first: "every algorithm misses a target with some seed"}
+        assert one.undecided == {first: "every algorithm in a set of the best misses a target with some seed"}
         assert first not in one.rows
         assert not one.predicts, "three hits of four points are too few"
 

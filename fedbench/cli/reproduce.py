@@ -27,7 +27,7 @@ from fedbench.papers.document import counts_by_kind, differing, ours
 from fedbench.papers.price import price, spent
 from fedbench.papers.reading import Find, read_varied
 from fedbench.papers.verdicts import Verdict, all_verdicts, orders
-from fedbench.results import archive
+from fedbench.results import archive, provenance
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 
@@ -151,6 +151,8 @@ def _compute(
     isa = as_recorded(known[0], RunOptions()).isa if known else ""
     options = RunOptions(resume=True, isa=isa, device=device)
     hours = sum(price(cell).hours_of_two_cores * runs.absent(cell, where) for cell in chosen)
+    if provenance.commit()[1]:
+        show("the code has local changes, so what is run now can be looked at, and cannot be packed")
     if hours and only is None:
         show(f"about {hours:.2g} hours of two cores up to the printed numbers, as measured on the reference machine")
     with interruptible("finished runs are stored, the same command goes on"):

@@ -9,9 +9,11 @@ from fedbench import bibliography
 from fedbench.figures.tables.markdown import escaped
 from fedbench.papers import experiment
 from fedbench.papers.cells import PAPERS, Cell, cells, tables
+from fedbench.papers.declared import declared, left_out, spans
 from fedbench.papers.document import differing
 from fedbench.papers.handing_in import HANDED_IN
 from fedbench.papers.price import price, rates
+from fedbench.papers.reading import Find
 from fedbench.papers.runs import is_run
 from fedbench.papers.verdicts import NEEDS, needs
 from fedbench.suites.findings.markdown import table
@@ -49,8 +51,9 @@ a core's time if that is more.
 """
 
 
-def page() -> str:
-    """Returns the page, in Markdown."""
+def page(find: Find) -> str:
+    """Returns the page, in Markdown. `find` gives the records that are there: what was declared and
+    has none comes last."""
     wanted = {of: mine for of, several in tables().items() if (mine := [one for one in several if is_run(one) and needs(one)])}
     data = sorted({name for mine in wanted.values() for one in mine for name in data_of(one)})
     text = TEXT.format(
@@ -62,7 +65,7 @@ def page() -> str:
         times=TIMES_A_CORE,
         folder=HANDED_IN,
     )
-    return "\n\n".join([text.strip(), *(_table(of, mine) for of, mine in wanted.items())]) + "\n"
+    return "\n\n".join([text.strip(), *(_table(of, mine) for of, mine in wanted.items()), _not_run(find)]) + "\n"
 
 
 def _address(page: str) -> str:
@@ -97,6 +100,23 @@ def _table(of: str, mine: Sequence[Cell]) -> str:
     summary = f"{len(mine)} cells; a seed takes {_figure(times[0])} to {_figure(times[-1])} minutes on a card, as estimated"
     about = experiment.table(mine[0]).about
     return f"## {of}: {paper.short}\n\n{about}\n\n<details><summary>{summary}</summary>\n\n{table(head, rows)}\n\n</details>"
+
+
+def _not_run(find: Find) -> str:
+    """Returns the part on what needs no data that others lack, and has no record all the same."""
+    wanted, left = list(declared(cells(), find)), list(left_out(cells()))
+    rows = [(one.name, spans(one.cells), f"{one.runs}", _figure(one.core_hours), f"`{one.command}`") for one in wanted]
+    others = [(one.name, spans(one.cells), _figure(one.core_hours), escaped(one.shows)) for one in left]
+    return "\n\n".join(
+        [
+            "## Declared, and not run",
+            "These runs need none of the data above; `fedbench info cifar10_jpeg` says what the JPEG images are. They are declared, and "
+            "two cores have not got to them.",
+            table(("Runs of", "Cells", "Runs", "Core hours", "Command"), rows),
+            "What was left out when the runs were declared, with the price of one seed of each cell:",
+            table(("Runs of", "Cells", "Core hours", "Why"), others),
+        ]
+    )
 
 
 def _figure(number: float) -> str:

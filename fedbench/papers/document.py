@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fedbench import bibliography, written
@@ -121,7 +121,7 @@ def _cell(one: Judged, keys: Sequence[str]) -> Shown:
         ours=ours(one),
         seeds=tuple(reading.text for reading in one.readings.values()),
         verdict=one.word,
-        why=" ".join(filter(None, (one.why, *map(_on_another, one.stood_in[0 if not one.substitute else 1 :])))),
+        why=" ".join(filter(None, (one.why, *_stood_in(one)))),
         guesses=one.guesses,
         substitute=one.substitute,
         note=one.cell.note,
@@ -131,12 +131,17 @@ def _cell(one: Judged, keys: Sequence[str]) -> Shown:
     )
 
 
-def _on_another(one: Judged) -> str:
-    """Returns what was measured on something that stands in, of which only orders are read off."""
-    targets = experiment.spec(one.cell, 0).scenario.targets if not one.cell.is_accuracy else ()
-    goal = f", until {targets[0].value:g}" if targets else ""
-    seeds = ", ".join(reading.text for reading in one.readings.values())
-    return f"On {one.cell.stand_in}{goal}: {ours(one)} ({seeds})."
+def _stood_in(one: Judged) -> Iterator[str]:
+    """Yields what was measured on everything that stands in, of which only orders are read off. Of
+    the first, whose numbers are the cell's, it is the target alone."""
+    for n, found in enumerate(one.stood_in):
+        targets = experiment.spec(found.cell, 0).scenario.targets if not found.cell.is_accuracy else ()
+        goal = f"until {targets[0].value:g}" if targets else ""
+        if n or not one.substitute:
+            seeds = ", ".join(reading.text for reading in found.readings.values())
+            yield f"On {', '.join(filter(None, (found.cell.stand_in, goal)))}: {ours(found)} ({seeds})."
+        elif goal:
+            yield f"On {found.cell.stand_in}, {goal}."
 
 
 def _text(value: object) -> str:

@@ -128,7 +128,7 @@ def _instead(cell: Cell, own: Scenario) -> dict[str, Any]:
     long as the ceiling is not measured, of which the target is made, it is the printed one, and
     nothing is run."""
     found = standing_in(cell)
-    given: dict[str, Any] = {} if found.scenarios else {"name": f"{own.name}-on-{found.name}"}
+    given: dict[str, Any] = {} if found.scenarios else {"name": f"{own.name}-on-{found.name}", "about": found.about}
     given |= {key: _filled(value, cell) for key, value in found.set.items()}
     if found.of_ceiling and (ceiling := ceilings.reached(found.name)) is not None:
         values = [ceilings.target(one.value, own.task.model, ceiling.accuracy) for one in own.targets]

@@ -57,7 +57,7 @@ class Committed:
         yield archives / VERDICTS, json.dumps(self.verdicts(), indent=1, allow_nan=False) + "\n"
         for one in self.documents(root):
             yield root / PAGES / f"{one.key}.md", page(one)
-        yield root / PAGES / challenge.FILE, challenge.page()
+        yield root / PAGES / challenge.FILE, challenge.page(self.find)
 
 
 def write(root: Path, archives: Path) -> Iterator[Path]:

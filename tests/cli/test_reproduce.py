@@ -24,8 +24,8 @@ from tests.leaderboard.papers import claim
 ROOT = Path(__file__).parents[2]
 
 
-def rows(*arguments: str) -> list[dict[str, object]]:
-    result = CliRunner().invoke(app, ["reproduce", *arguments, "--json", "--archives", str(ROOT / ARCHIVES)])
+def rows(*arguments: str, archives: Path = ROOT / ARCHIVES) -> list[dict[str, object]]:
+    result = CliRunner().invoke(app, ["reproduce", *arguments, "--json", "--archives", str(archives)])
     assert result.exit_code == 0, result.output
     return [json.loads(line) for line in result.stdout.splitlines()]
 
@@ -80,10 +80,11 @@ def test_wrong_use(arguments: list[str], message: str, tmp_path: Path) -> None:
 
 
 def test_prices_of_what_is_declared(tmp_path: Path) -> None:
-    found = rows("000:T1", "--price")
+    (tmp_path / "none").mkdir()
+    found = rows("000:T1", "--price", archives=tmp_path / "none")
     named = {str(row["declared"]): row for row in found}
     assert named["000:T1, variation by-class"]["cells"] == [33, 41, 45]
-    table = fedbench("reproduce", "000:T1", "--price", "--archives", str(ROOT / ARCHIVES), cwd=tmp_path, COLUMNS="250")
+    table = fedbench("reproduce", "000:T1", "--price", "--archives", "none", cwd=tmp_path, COLUMNS="250")
     assert "fedbench reproduce 000:T1 --variation by-class" in table.stdout
     assert "hours of one core in all" in table.stdout
 

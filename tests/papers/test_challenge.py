@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -17,20 +18,34 @@ from fedbench.papers.price import price
 from fedbench.papers.runs import ARCHIVES, in_archives, is_run
 from fedbench.papers.verdicts import needs, verdict
 from fedbench.results.store import Store
+from tests.papers.test_verdicts import gives, nothing
 
 ROOT = Path(__file__).parents[2]
 CELL = chosen("001:T1", "3")
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert (ROOT / published.PAGES / challenge.FILE).read_text() == challenge.page(), (
-        "`fedbench reproduce --write` makes it again"
-    )
+    found = challenge.page(in_archives(ROOT / ARCHIVES, cells()))
+    assert (ROOT / published.PAGES / challenge.FILE).read_text() == found, "`fedbench reproduce --write` makes it again"
+
+
+def test_what_is_declared_and_has_no_record_is_told_with_its_price() -> None:
+    """A cell that has all of its records is not among it."""
+    lacking = challenge.page(nothing).rpartition("## Declared, and not run")[2]
+    there = challenge.page(gives({("000:T1", 1): (48, 51, 58)})).rpartition("## Declared, and not run")[2]
+    numbers = [re.search(r"^\| 000:T1 \| ([\d, -]+) \| (\d+) \|", text, re.MULTILINE) for text in (lacking, there)]
+    first, second = ((one[1].split("-")[0].split(",")[0], int(one[2])) for one in numbers if one is not None)
+    assert first[0] == "1"
+    assert second[0] != "1"
+    assert first[1] - second[1] == 3
+    assert "By price" in lacking
 
 
 def test_every_cell_that_needs_data_has_a_command_a_price_and_what_to_bring() -> None:
     rows = {
-        line.rpartition("`fedbench ")[2].rstrip("` |"): line for line in challenge.page().splitlines() if line.startswith("| ")
+        line.rpartition("`fedbench ")[2].rstrip("` |"): line
+        for line in challenge.page(nothing).splitlines()
+        if line.startswith("| ")
     }
     wanted = [one for one in cells() if is_run(one) and needs(one)]
     assert len(wanted) > 160
@@ -52,7 +67,7 @@ def test_a_card_is_estimated_by_two_numbers() -> None:
     small, large = chosen("000:T1", "17")[0], chosen("004:T2", "1")[0]
     assert challenge.card_minutes(small) == pytest.approx(price(small).steps / 1000 / 60, rel=0.02)
     assert 6.5 < challenge.card_minutes(large) < 7.5
-    assert "an estimate and no measurement" in challenge.page()
+    assert "an estimate and no measurement" in challenge.page(nothing)
 
 
 def stored(tmp_path: Path, *seeds: int, dirty: bool = False) -> Store:

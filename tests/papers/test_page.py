@@ -8,11 +8,13 @@ import pytest
 
 from fedbench.documents.paper import Paper, Theory
 from fedbench.documents.read import as_json, parsed
+from fedbench.engine.spec import RunSpec
 from fedbench.papers import ceilings, experiment
 from fedbench.papers.cells import PAPERS, chosen
 from fedbench.papers.curves import curves
 from fedbench.papers.document import differing, document
 from fedbench.papers.page import page
+from fedbench.results.record import Record
 from tests.leaderboard.papers import claim
 from tests.papers.test_verdicts import gives, nothing, reaching
 
@@ -72,9 +74,15 @@ def test_curves_of_a_stand_in_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     experiment._scenario.cache_clear()
     (way,) = experiment.stand_ins(*chosen("000:T1", "17"))
     spec = experiment.spec(way, 0)
-    (found,) = curves("000", lambda wanted: reaching(40, spec) if wanted.run_id == spec.run_id else None)
+
+    def find(wanted: RunSpec) -> Record | None:
+        return reaching(40, spec) if wanted.run_id == spec.run_id else None
+
+    (found,) = curves("000", find)
     assert (found.name, found.file) == ("Figure 2, CIFAR-10, IID", "000-figure-2-cifar-10-iid.svg")
     assert found.about.startswith("Ours for Figure 2, CIFAR-10, IID on cifar10-jpeg: test accuracy")
     assert [line.row for line in found.data.lines] == [way.algorithm]
+    cells = {one.number: one for one in document("000", find, {}).tables[0].cells}
+    assert f"On cifar10-jpeg, until {spec.scenario.targets[0].value:g}." in cells[17].why
     assert list(curves("000", gives({("000:T1", 17): (40, 41, 42)}))) == []
     experiment._scenario.cache_clear()

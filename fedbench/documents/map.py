@@ -101,12 +101,14 @@ class Miss(Part):
 
 
 class Carried(Part):
-    """How far an axis holds in another suite: Kendall's tau of the orders, and the cost of the
-    first of the map over the smallest one there, as means over points."""
+    """How far an axis holds in another suite: Kendall's tau of the orders, what it would be by the
+    noise of seeds alone, and the cost of the first of the map over the smallest one there, as means
+    over points."""
 
     axis: Spent
     points: Count
     agreement: Annotated[tuple[Number, Number, Number], Field(strict=False)]
+    alike: Number
     regret: Ratio
     missed: Several[Miss]
 

@@ -172,7 +172,7 @@ MAP: dict[str, Any] = {
             "suite": "other", "about": "With another model.",
             "axes": [
                 {
-                    "axis": "seconds", "points": 2, "agreement": [0.5, -0.1, 0.9], "regret": _ratio(1.3),
+                    "axis": "seconds", "points": 2, "agreement": [0.5, -0.1, 0.9], "alike": 0.81, "regret": _ratio(1.3),
                     "missed": [{"point": "rough", "first": "near", "best": "fast", "ratio": [1.7, 1.7, None]}],
                 }
             ],

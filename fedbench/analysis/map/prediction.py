@@ -27,16 +27,19 @@ MOST_ERROR, MOST_ROWS, LEAST_HITS = 0.20, 5, 10 / 12
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Log costs at points (N, K), NaN without runs, and which of them are lower bounds (N, K)."""
+    """Log costs at points (N, K), NaN without runs; which of them are lower bounds (N, K); and
+    their variances by seeds (N, K), of which those of all algorithms at a point are pooled, NaN
+    where they cannot be known."""
 
     log: Floats
     is_bound: Flags
+    variance: Floats
 
 
 def measured(runs: Runs) -> Measured:
     """Returns what runs say of every algorithm at every point, by themselves."""
     shape = (len(runs.points), len(runs.algorithms))
-    log, is_bound = np.full(shape, np.nan), np.zeros(shape, np.bool_)
+    log, is_bound, variance = np.full(shape, np.nan), np.zeros(shape, np.bool_), np.full(shape, np.nan)
     for n in range(shape[0]):
         units, seeds = np.nonzero(runs.is_there[n])
         algorithms = runs.algorithm[n, units]
@@ -44,10 +47,13 @@ def measured(runs: Runs) -> Measured:
         rows = np.concatenate([algorithms[:, None] == here, seeds[:, None] == np.unique(seeds)], axis=1).astype(np.float64)
         # The shortest solution is that of seeds whose effects have the mean 0 once it is moved
         # there.
-        effects = np.linalg.lstsq(rows, runs.least[n, units, seeds], rcond=None)[0]
+        effects, _, rank, _ = np.linalg.lstsq(rows, runs.least[n, units, seeds], rcond=None)
         log[n, here] = effects[: len(here)] + effects[len(here) :].mean()
         is_bound[n, algorithms[runs.is_censored[n, units, seeds]]] = True
-    return Measured(log, is_bound)
+        if (freedom := len(units) - rank) > 0:
+            squares = np.square(runs.least[n, units, seeds] - rows @ effects).sum()
+            variance[n, here] = squares / freedom / rows[:, : len(here)].sum(axis=0)
+    return Measured(log, is_bound, variance)
 
 
 def over_seeds(runs: Runs, noise: Floats) -> Floats:
@@ -169,4 +175,4 @@ def _spread(draws: Draws, found: Runs) -> Measured:
     log, is_bound = np.full(shape, np.nan), np.zeros(shape, np.bool_)
     at = [draws.algorithms.index(name) for name in found.algorithms]
     log[:, at], is_bound[:, at] = own.log, own.is_bound
-    return Measured(log, is_bound)
+    return Measured(log, is_bound, np.full(shape, np.nan))

@@ -192,6 +192,7 @@ def _elsewhere(results: Results, other: Results) -> shown.Elsewhere:
                 axis=_spent(one.axis),
                 points=len(one.points),
                 agreement=(one.agreement.value, one.agreement.low, one.agreement.high),
+                alike=one.alike,
                 regret=Ratio(one.regret.value, one.regret.low, math.inf if one.bounds else one.regret.high),
                 missed=tuple(_miss(point, miss) for point, miss in one.missed.items()),
             )

@@ -4,8 +4,8 @@ design, whose algorithms are some of those of the map.
 At each common point the costs that were measured are compared, so no model and no interpolation is
 in the answer. Points are drawn for the intervals: twelve of them say how it may be at others of the
 design. The noise of seeds and the luck of tuning lower the agreement and raise the regret, also
-where nothing changed. No interval shows that, so the fewer the seeds, the less a low agreement
-says.
+where nothing changed, which no interval shows. So it is said what agreement seeds alone would
+leave.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from fedbench.analysis.map.prediction import measured
 from fedbench.errors import UsageError
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped.columns import Entered, entered
+
+NOISES = 1_000
+"""So many draws of noise are averaged."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class Carried:
     points: those that both suites have, and at which both measured three algorithms or more.
     agreement: Kendall's tau-b of the two orders by cost, as the mean over points. Two algorithms
         that both miss a target are in no order, nor one that does with a dearer one.
+    alike: what it would be, on average, if both had the costs of the map, and so the same order:
+        the noise of their seeds makes it less than 1.
     regret: what the first of the map costs there over the best, as the geometric mean over points.
     bounds: at how many of the points this is a lower bound, since the first misses a target.
     missed: by point.
@@ -59,6 +64,7 @@ class Carried:
     axis: str
     points: tuple[str, ...]
     agreement: Interval
+    alike: float
     regret: Interval
     bounds: int
     missed: Mapping[str, Missed]
@@ -99,7 +105,7 @@ def transfer(one: Results, other: Results) -> list[Transfer]:
 
 def _on(axis: str, suite: str, names: list[str], first: Entered, second: Entered) -> Carried:
     ours, theirs = _costs(first, axis, names), _costs(second, axis, names)
-    taus, regrets, missed = {}, {}, {}
+    taus, alike, regrets, missed = {}, {}, {}, {}
     for name in names:
         here, there = ours.get(name, {}), theirs.get(name, {})
         both = sorted(set(here) & set(there))
@@ -107,6 +113,7 @@ def _on(axis: str, suite: str, names: list[str], first: Entered, second: Entered
         if len(both) < LEAST or not exact or all(here[row].is_bound for row in both):
             continue
         taus[name] = float(tau_of(*(_order([side[row] for row in both]) for side in (here, there))))
+        alike[name] = _by_seeds_alone([here[row] for row in both], [there[row] for row in both])
         lead = min((row for row in both if not here[row].is_bound), key=lambda row: (here[row].log, row))
         best = min(exact, key=lambda row: (there[row].log, row))
         regrets[name] = max(there[lead].log - there[best].log, 0.0)
@@ -118,13 +125,26 @@ def _on(axis: str, suite: str, names: list[str], first: Entered, second: Entered
             f"them always holds the targets, got {len(taus)}"
         )
     bounds = sum(one.is_bound for one in missed.values())
-    return Carried(axis, tuple(taus), _over_points(taus), Interval(*np.exp(_over_points(regrets)).tolist()), bounds, missed)
+    regret = Interval(*np.exp(_over_points(regrets)).tolist())
+    return Carried(axis, tuple(taus), _over_points(taus), float(np.mean(list(alike.values()))), regret, bounds, missed)
 
 
 @dataclass(frozen=True)
 class _Cost:
+    """A log cost, whether it is a lower bound, and the square of its standard error by seeds."""
+
     log: float
     is_bound: bool
+    variance: float
+
+
+def _by_seeds_alone(here: Sequence[_Cost], there: Sequence[_Cost]) -> float:
+    """Returns the mean Kendall's tau-b of two orders of the costs `here`, one with the noise of
+    each side."""
+    normal = np.random.Generator(np.random.Philox(0)).standard_normal((2, NOISES, len(here)))
+    log, is_bound = np.array([one.log for one in here]), np.array([one.is_bound for one in here])
+    noise = np.sqrt(np.nan_to_num([[one.variance for one in side] for side in (here, there)]))
+    return float(tau_of(*(order(one, is_bound) for one in log + noise[:, None] * normal)).mean())
 
 
 def _order(costs: Sequence[_Cost]) -> Floats:
@@ -142,7 +162,7 @@ def _costs(found: Entered, axis: str, points: list[str]) -> dict[str, dict[str, 
     seen = measured(runs)
     return {
         name: {
-            row: _Cost(float(seen.log[n, k]), bool(seen.is_bound[n, k]))
+            row: _Cost(float(seen.log[n, k]), bool(seen.is_bound[n, k]), float(seen.variance[n, k]))
             for k, row in enumerate(runs.algorithms)
             if not np.isnan(seen.log[n, k])
         }

@@ -48,8 +48,17 @@ def test_the_same_truth_carries_over(results: Results, some: Suite) -> None:
         assert one.points == tuple(POINTS)
         assert one.agreement.value > 0.8
         assert one.agreement.low <= one.agreement.value <= one.agreement.high
+        assert one.agreement.value <= one.alike + 0.05 <= 1.05
         assert one.regret == pytest.approx((1, 1, 1), abs=0.02)
         assert not one.missed
+
+
+def test_noise_alone_makes_orders_differ(results: Results, some: Suite) -> None:
+    """It is said how much, so that it is not taken for another order: with the same truth the
+    agreement is what seeds alone leave, on average."""
+    found = [{one.axis: one for one in carried(results, made_up.results(some, noise=noise))}["seconds"] for noise in (0.001, 0.4)]
+    assert found[0].alike > found[1].alike + 0.1
+    assert found[1].agreement.value == pytest.approx(found[1].alike, abs=0.2)
 
 
 def test_who_leads_is_asked_about(results: Results) -> None:

@@ -172,7 +172,7 @@ def _spread(draws: Draws, found: Runs) -> Measured:
     """Returns what was measured, with a column for every algorithm of the model."""
     own = measured(found)
     shape = (len(found.points), len(draws.algorithms))
-    log, is_bound = np.full(shape, np.nan), np.zeros(shape, np.bool_)
+    log, is_bound, variance = np.full(shape, np.nan), np.zeros(shape, np.bool_), np.full(shape, np.nan)
     at = [draws.algorithms.index(name) for name in found.algorithms]
-    log[:, at], is_bound[:, at] = own.log, own.is_bound
-    return Measured(log, is_bound, np.full(shape, np.nan))
+    log[:, at], is_bound[:, at], variance[:, at] = own.log, own.is_bound, own.variance
+    return Measured(log, is_bound, variance)

@@ -144,11 +144,9 @@ class Results:
         if not runs or self._counted(point, row, runs):
             return "" if runs else "no run"
         after = None if self.race is None else self.race.dropped_after(point, row)
-        return (
-            f"{len(runs)} of {len(self.suite.seeds_at(point))} seeds"
-            if after is None
-            else f"dropped from the race after {after} seeds"
-        )
+        if after is None:
+            return f"{len(runs)} of {len(self.suite.seeds_at(point))} seeds"
+        return f"dropped from the race after {after} seeds"
 
     def told(self, point: str, targets: Sequence[float]) -> str:
         """Returns targets of a point in words: 60, 70 %, or f1 0.6, 0.7."""

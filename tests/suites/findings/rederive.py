@@ -48,13 +48,13 @@ def load(suite):
     return tuned, {run["name"] for run in runs if run["messages_peak"] > 1}  # jobs at different models at work together
 
 
-def costs(run, value, touch):
+def costs(run, value):
     """Log costs by axis, whether it is a miss, logs of costs over those an evaluation before."""
     ns, good, done, size = run["spent"][0], run["accuracy"] >= np.float32(value), run["state"] == "finished", run["points"]
     models = np.cumsum(np.diff(run["version"], prepend=run["version"][0]) != 0)
     # "In [t, 1.2 t]; fewer than three different models: it goes on until the first of the third"
     end = np.maximum(np.searchsorted(models, models + 2), np.searchsorted(5 * ns, 6 * ns, side="right") - 1)
-    end = np.arange(size) if touch else np.where(6 * ns > 5 * ns[-1], size, end)
+    end = np.where(6 * ns > 5 * ns[-1], size, end)
     held = [k for k in np.flatnonzero(good & done) if end[k] < size and good[k : end[k] + 1].all()]
     censored = np.flatnonzero(np.r_[True, ~good])[-1] % size if done else 0  # "a run that ends before is censored at t"
     at, log = held[0] if held else censored or size - 1, np.log(np.maximum(1, run["spent"]))  # "at least 1 nanosecond"
@@ -75,22 +75,20 @@ def scatter(y, seeds):
 class Board:
     """Rows of a group at a point, over the targets that get a verdict."""
 
-    def __init__(self, suite, point, names, version=2):
+    def __init__(self, suite, point, names):
         tuned, stream = load(suite)
         self.point, self.names, self.best, run = point, names, [0], tuned[point, names[0]][0]
         self.targets = [target["value"] for target in run["targets"]]
         rows = [[tuned[point, name][seed] for seed in sorted(tuned[point, name])] for name in names]
-        found = [[[costs(run, target, version == 1) for target in self.targets] for run in row] for row in rows]
+        found = [[[costs(run, target) for target in self.targets] for run in row] for row in rows]
         grid, found = np.diff(run["spent"][0]), np.moveaxis(found, 3, 0)
-        least = 10 * grid[0] if version == 2 and (grid == grid[0]).all() else 0  # "fewer than ten steps of the grid"
+        least = 10 * grid[0] if (grid == grid[0]).all() else 0  # "fewer than ten steps of the grid"
         verdict = np.exp(found[0].mean(1).min(0)) >= least  # "the earliest row, by its geometric mean over seeds"
         self.targets, found = [x for x, there in zip(self.targets, verdict, strict=True) if there], found[..., verdict]
         self.shown = ", ".join(f"{100 * x:g}" for x in self.targets) + " %"
         self.log, self.missed, self.step, self.seeds = found[:3], found[3] > 0, found[4:], found.shape[2]
         self.stream, self.never = np.array([name.split("[")[0] in stream for name in names]), self.missed.all((1, 2))
         self.lower, self.y = self.missed.any((1, 2)), self.log.sum(3) / max(1, len(self.targets))
-        if version == 1:  # "took the first touch of a target, the arithmetic mean over all targets", a miss with the budget
-            self.y = np.where(self.missed, run["budget"]["seconds"], np.exp(self.log) / 1e9).mean(3)
 
     def judge(self, v0, f0):
         """Regrets with ends, the set, the cheapest row, by axis, from what v is moderated to."""
@@ -176,9 +174,9 @@ def boards(suite):  # by (system, point)
     return found
 
 
-def draws(n, lot=0):
+def draws(n):
     """The seeds' shares in all, and in "draws of n seeds, the same for all rows and points"."""
-    return np.c_[np.full(n, 1 / n), np.random.default_rng(lot).multinomial(n, np.full(n, 1 / n), 50_000).T / n]
+    return np.c_[np.full(n, 1 / n), np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), 50_000).T / n]
 
 
 def resampled(x, n):
@@ -198,24 +196,10 @@ def always(suite, system, name):
     return lower + resampled(np.exp(np.mean([*y.values()], 0)), n), f"{np.exp(y[worst][0]):.2f}", worst
 
 
-def orders(point, *pair):
-    """Read as: all systems mixed are one group with verdicts, percentiles those of fewer seeds."""
-    alike, found = [boards(of)["10 clients at work", point] for of in pair], []
-    mixed = [(of, point, [name for at, name in load(of)[0] if at == point and name != "centralised"]) for of in pair]
-    for one, other in (alike, [Board(*of) for of in mixed], [Board(*of, version=1) for of in mixed]):
-        names = [name for name in one.names if name in other.names]
-        lots = [board.y[0][[board.names.index(x) for x in names]] @ draws(board.seeds, k) for k, board in enumerate((one, other))]
-        i, j = np.triu_indices(len(names), 1)
-        a, b = (np.sign((y[i] - y[j]).round(9)) for y in lots)
-        tau = (a * b).sum(0) / np.sqrt(np.maximum(1, (a != 0).sum(0) * (b != 0).sum(0)))  # "0 where an order is all ties"
-        found += [str(len(names)), resampled(tau, min(one.seeds, other.seeds)) if one.targets and other.targets else "no verdict"]
-    return *found[:4], found[5], *(board.names[board.best[0]] for board in alike)
-
-
 def cells(suite, system, header, row):
     """What they should have; nothing if they are not covered."""
-    if "worst" in header or "by version 1 of the rules" in header:
-        return always(suite, system, row[0]) if "worst" in header else orders(row[0], *(name.split()[-1] for name in header[-2:]))
+    if "worst" in header:
+        return always(suite, system, row[0])
     there, found = {} if {"updates", "default / tuned"} & {*header} else boards(suite), []
     for column in header[1:]:
         where = re.sub("^a", "A", column.split(", ")[-1]) if column.endswith("at work") else system

@@ -79,12 +79,28 @@ def opened(suite: str, store: Path | None) -> tuple[Suite, Store]:
 
 
 def runnable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str]]:
-    """Yields the points and algorithms that go together, and shows why the others do not."""
-    for point, selector, refused in campaign.applicable(suite, points, selectors):
-        if refused:
-            show(f"not applicable: {selector} at {point.name}: {refused}")
+    """Yields the points and algorithms that go together, and then shows why the others do not."""
+    found = []
+    for point, selector, why in campaign.applicable(suite, points, selectors):
+        if why:
+            found.append((selector, point.name, why))
         else:
             yield point, selector
+    for line in _refusals(found):
+        show(line)
+
+
+def _refusals(found: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """Yields one line for each algorithm, with its first reason.
+
+    `found`: algorithm, point and why the two do not go together.
+    """
+    by_algorithm: dict[str, list[tuple[str, str]]] = {}
+    for selector, point, why in found:
+        by_algorithm.setdefault(selector, []).append((point, why))
+    for selector, ((point, why), *others) in by_algorithm.items():
+        more = f" and {len(others)} other point{'s' if len(others) > 1 else ''}" if others else ""
+        yield f"not applicable: {selector} at {point}{more}: {why}"
 
 
 @app.command("list")
@@ -145,9 +161,8 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
         say(f"about {total.core_seconds / 3600:.1f} core hours on this machine{share}")
     if total.peak_mb is not None:
         say(f"peak memory of a process about {total.peak_mb:,.0f} MB")
-    for cell in cells:
-        if cell.refused:
-            say(f"not applicable: {cell.selector} at {cell.point}: {cell.refused}")
+    for line in _refusals([(cell.selector, cell.point, cell.refused) for cell in cells if cell.refused]):
+        say(line)
 
 
 def _rungs(several: Sequence[Tried]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fedbench import bibliography
+from fedbench import bibliography, written
 from fedbench.figures.tables.markdown import escaped
-from fedbench.papers import experiment
+from fedbench.papers import ceilings, experiment
 from fedbench.papers.cells import PAPERS, Cell, cells, tables
 from fedbench.papers.declared import declared, left_out, spans
 from fedbench.papers.document import differing
@@ -65,7 +65,7 @@ def page(find: Find) -> str:
         times=TIMES_A_CORE,
         folder=HANDED_IN,
     )
-    return "\n\n".join([text.strip(), *(_table(of, mine) for of, mine in wanted.items()), _not_run(find)]) + "\n"
+    return "\n\n".join([text.strip(), *(_table(of, mine) for of, mine in wanted.items()), _ceilings(), _not_run(find)]) + "\n"
 
 
 def _address(page: str) -> str:
@@ -100,6 +100,27 @@ def _table(of: str, mine: Sequence[Cell]) -> str:
     summary = f"{len(mine)} cells; a seed takes {_figure(times[0])} to {_figure(times[-1])} minutes on a card, as estimated"
     about = experiment.table(mine[0]).about
     return f"## {of}: {paper.short}\n\n{about}\n\n<details><summary>{summary}</summary>\n\n{table(head, rows)}\n\n</details>"
+
+
+def _ceilings() -> str:
+    """Returns the part on what central training reaches, of which targets on a stand-in are
+    made."""
+    known = ceilings.load()
+    printed = [(one.model, f"{one.accuracy:g}", escaped(one.source)) for one in known.lossless]
+    measured = [
+        (one.stand_in, one.augmentation, written.accuracy(one.accuracy, one.half_width), f"{one.seeds}") for one in known.measured
+    ]
+    return "\n\n".join(
+        [
+            "## Ceilings of what stands in",
+            "A target on a stand-in is the printed target, divided by what central training reaches on lossless images, times what it "
+            "reaches on the stand-in with crops and mirroring. In print is:",
+            table(("Network", "Accuracy", "Source"), printed),
+            f"`{ceilings.COMMAND}` measures what `cnn_878538` reaches on the stand-in, as the mean of the last ten of {ceilings.EPOCHS} "
+            "passes over the data, with its 95 % interval over seeds:",
+            table(("Stand-in", "Augmentation", "Accuracy", "Seeds"), measured) if measured else "It is not measured yet.",
+        ]
+    )
 
 
 def _not_run(find: Find) -> str:

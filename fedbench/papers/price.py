@@ -89,8 +89,7 @@ def price_varied(cell: Cell, variation: parts.Variation | None) -> Price:
     steps, seconds = _planned(spec)
     rate = rates()[resolved.task.model, resolved.local.batch_size]
     evaluations = resolved.evaluation.evaluations(seconds)
-    gradients = spec.algorithm.gradient_work(Setup(spec).info).per_step
-    return Price(steps, rate.core_seconds(steps * gradients, evaluations))
+    return Price(steps, rate.core_seconds(steps * _gradients_per_step(spec), evaluations))
 
 
 def spent(records: Iterable[Record]) -> float:
@@ -103,8 +102,14 @@ def spent(records: Iterable[Record]) -> float:
 
 
 def _core_seconds(record: Record) -> float:
-    of, steps = record.spec.scenario, record.ledger.trained_steps
-    return rates()[of.task.model, of.local.batch_size].core_seconds(steps, len(record.curves["test_accuracy"]))
+    of, used = record.spec.scenario, record.spec.algorithm
+    gradients = _gradients_per_step(RunSpec(of, registry.find("algorithm", used.name).make(used.options), record.spec.seed))
+    rate = rates()[of.task.model, of.local.batch_size]
+    return rate.core_seconds(record.ledger.trained_steps * gradients, len(record.curves["test_accuracy"]))
+
+
+def _gradients_per_step(spec: RunSpec) -> int:
+    return spec.algorithm.gradient_work(Setup(spec).info).per_step
 
 
 def _hours_of_two_cores(core_seconds: float) -> float:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from fedbench.cli.main import app
 from fedbench.errors import UsageError
-from fedbench.papers import challenge, experiment, published
+from fedbench.papers import ceilings, challenge, experiment, published
 from fedbench.papers.cells import cells, chosen
 from fedbench.papers.handing_in import FILE, hand_in
 from fedbench.papers.price import price
@@ -39,6 +39,18 @@ def test_what_is_declared_and_has_no_record_is_told_with_its_price() -> None:
     assert second[0] != "1"
     assert first[1] - second[1] == 3
     assert "By price" in lacking
+
+
+def test_the_ceilings_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those in print, and those that are measured as soon as they are."""
+    known = ceilings.load()
+    found = ceilings.Measured(stand_in="cifar10-jpeg", augmentation="none", accuracy=0.7123, half_width=0.0042, seeds=3)
+    monkeypatch.setattr(ceilings, "load", lambda: known.model_copy(update={"measured": (found,)}))
+    text = challenge.page(nothing)
+    assert "| cifar10-jpeg | none | 0.712 ± 0.004 | 3 |" in text
+    assert all(f"| {one.model} | {one.accuracy:g} |" in text for one in known.lossless)
+    monkeypatch.setattr(ceilings, "load", lambda: known.model_copy(update={"measured": ()}))
+    assert "It is not measured yet." in challenge.page(nothing)
 
 
 def test_every_cell_that_needs_data_has_a_command_a_price_and_what_to_bring() -> None:

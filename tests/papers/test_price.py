@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from fedbench import registry
 from fedbench.papers import experiment
 from fedbench.papers.cells import cells, chosen
 from fedbench.papers.price import MEASURED, measure, price, rates, spent
 from fedbench.papers.runs import ARCHIVES, in_archives, is_trained, used
+from fedbench.results.sections import Used
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +49,17 @@ def test_a_run_has_cost_what_it_trained() -> None:
     points = len(one.curves["seconds"])
     assert spent([one]) == pytest.approx((trained * rate.step + points * rate.evaluation) / 7200)
     assert 0 < spent(known) < 10
+
+
+def test_a_step_of_two_gradients_costs_two() -> None:
+    """Each step of FedLin has a second gradient."""
+    ways = chosen("001:T1", "2")
+    run_id = experiment.spec(ways[0], 0).run_id
+    (one,) = (record for record in used(ways, in_archives(ROOT / ARCHIVES, ways)) if record.run_id == run_id)
+    fedlin = Used(name="fedlin", options=registry.algorithm("fedlin").options())
+    other = one.model_copy(update={"spec": one.spec.model_copy(update={"algorithm": fedlin})})
+    trained = one.ledger.trained_steps * rates()["cnn_21840", 25].step / 7200
+    assert spent([other]) - spent([one]) == pytest.approx(trained)
 
 
 def test_what_is_measured() -> None:

@@ -42,7 +42,10 @@ def command(
     numbers: Annotated[str | None, typer.Option("--cells", help="Cells of the table, such as 1,3-5.")] = None,
     varied: Annotated[bool, typer.Option("--vary", help="Also run the variations that explain a difference.")] = False,
     stand_in: Annotated[
-        str | None, typer.Option("--on", help="Run on this stand-in, or `paper` for the paper's own data. Default: both.")
+        str | None,
+        typer.Option(
+            "--on", help="Run on this stand-in, or `paper` for the paper's own data. Default: all that --device can run."
+        ),
     ] = None,
     variation: Annotated[
         str | None, typer.Option("--variation", help="Run this variation alone, as `--price` and the pages name it.")
@@ -72,7 +75,7 @@ def command(
     every cell of the tables with its verdict by the committed records, its cost and its reason.
     """
     chosen, where = papers.chosen(address, numbers), Store(store)
-    ways = _on(chosen, stand_in)
+    ways = on(chosen, stand_in, device)
     if write:
         return _write(archives, address)
     if pack:
@@ -104,14 +107,17 @@ def command(
     return None
 
 
-def _on(chosen: Sequence[Cell], stand_in: str | None) -> list[Cell]:
+def on(chosen: Sequence[Cell], stand_in: str | None, device: str) -> list[Cell]:
     """Returns the cells on the stand-in that `--on` names; by default on the paper's own data and
-    on all. UsageError for a name that none of them has."""
+    on all, of which those for a card are left out on a CPU. UsageError for a name that none of them
+    has."""
     ways = experiment.ways(chosen)
     names = dict.fromkeys(way.stand_in or experiment.PAPER for way in ways)
     if stand_in is not None and stand_in not in names:
         raise UsageError(f"--on {stand_in}: unknown{nearest(stand_in, names)}; known for these cells: {', '.join(names)}")
-    return [way for way in ways if stand_in in (None, way.stand_in or experiment.PAPER)]
+    if stand_in is None:
+        return [way for way in ways if device != "cpu" or not experiment.wants_card(way)]
+    return [way for way in ways if stand_in == (way.stand_in or experiment.PAPER)]
 
 
 def _varying(ways: Sequence[Cell], name: str) -> list[Cell]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fedbench import bibliography, written
 from fedbench.figures.tables.markdown import escaped
 from fedbench.papers import ceilings, experiment
-from fedbench.papers.cells import PAPERS, Cell, cells, tables
+from fedbench.papers.cells import PAPERS, Cell, cells
 from fedbench.papers.declared import declared, left_out, spans
 from fedbench.papers.document import differing
 from fedbench.papers.handing_in import HANDED_IN
@@ -54,10 +54,14 @@ a core's time if that is more.
 def page(find: Find) -> str:
     """Returns the page, in Markdown. `find` gives the records that are there: what was declared and
     has none comes last."""
-    wanted = {of: mine for of, several in tables().items() if (mine := [one for one in several if is_run(one) and needs(one)])}
-    data = sorted({name for mine in wanted.values() for one in mine for name in data_of(one)})
+    wanted: dict[tuple[str, str], list[Cell]] = {}
+    for way in experiment.ways(cells()):
+        if is_run(way) and needs(way):
+            wanted.setdefault((way.of, way.stand_in), []).append(way)
+    own = [one for mine in wanted.values() for one in mine if not one.stand_in]
+    data = sorted({name for one in own for name in data_of(one)})
     text = TEXT.format(
-        count=sum(map(len, wanted.values())),
+        count=len(own),
         data=" ".join(
             f"{NEEDS[name]} is the folder `{FOLDERS[name].folder}`, from <{_address(FOLDERS[name].page)}>." for name in data
         ),
@@ -65,7 +69,7 @@ def page(find: Find) -> str:
         times=TIMES_A_CORE,
         folder=HANDED_IN,
     )
-    return "\n\n".join([text.strip(), *(_table(of, mine) for of, mine in wanted.items()), _ceilings(), _not_run(find)]) + "\n"
+    return "\n\n".join([text.strip(), *(_table(mine) for mine in wanted.values()), _ceilings(), _not_run(find)]) + "\n"
 
 
 def _address(page: str) -> str:
@@ -79,27 +83,28 @@ def data_of(cell: Cell) -> list[str]:
     return [name for name in dict.fromkeys(names) if name in FOLDERS]
 
 
-def _table(of: str, mine: Sequence[Cell]) -> str:
-    paper = bibliography.paper(PAPERS[mine[0].paper])
+def _table(mine: Sequence[Cell]) -> str:
+    of, on, paper = mine[0].of, mine[0].stand_in, bibliography.paper(PAPERS[mine[0].paper])
     keys = [key for key in differing([one for one in cells() if one.of == of]) if key != "metric"]
     rows = [
         (
             str(one.number),
             escaped(", ".join(f"{one.known[key]}" for key in keys if one.known.get(key) is not None)),
             escaped(one.text),
-            " and ".join(NEEDS[name] for name in data_of(one)),
+            " and ".join(NEEDS.get(name, name) for name in data_of(one)),
             _figure(price(one).core_seconds / 3600),
             _figure(card_minutes(one)),
             str(experiment.seeds(one).last),
-            f"`fedbench reproduce {of} --cells {one.number} --on {experiment.PAPER}`",
+            f"`fedbench reproduce {of} --cells {one.number} --on {f'{on} --device cuda' if on else experiment.PAPER}`",
         )
         for one in mine
     ]
     head = ("Cell", "Setting", "Printed", "Bring", "Core hours", "Card, minutes (estimate)", "Seeds", "Command")
     times = sorted(card_minutes(one) for one in mine)
     summary = f"{len(mine)} cells; a seed takes {_figure(times[0])} to {_figure(times[-1])} minutes on a card, as estimated"
-    about = experiment.table(mine[0]).about
-    return f"## {of}: {paper.short}\n\n{about}\n\n<details><summary>{summary}</summary>\n\n{table(head, rows)}\n\n</details>"
+    title = f"{of} on {on}" if on else of
+    about = experiment.standing_in(mine[0]).about if on else experiment.table(mine[0]).about
+    return f"## {title}: {paper.short}\n\n{about}\n\n<details><summary>{summary}</summary>\n\n{table(head, rows)}\n\n</details>"
 
 
 def _ceilings() -> str:

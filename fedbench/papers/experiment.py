@@ -74,6 +74,11 @@ def standing_in(cell: Cell) -> StandIn:
     return next(one for one in table(cell).stand_ins if one.name == cell.stand_in)
 
 
+def wants_card(cell: Cell) -> bool:
+    """Returns whether a cell is on a stand-in that is for a card."""
+    return bool(cell.stand_in) and standing_in(cell).card
+
+
 def declared_seeds(cell: Cell) -> Seeds:
     """Returns how many seeds of a cell are declared: the first entry that matches it. Raises
     UsageError if none does."""

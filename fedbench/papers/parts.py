@@ -74,6 +74,7 @@ class StandIn(Part):
         options: options of the algorithms that are otherwise.
         of_ceiling: the targets are the same share of what central training reaches on the stand-in
             as they are of what it reaches on the paper's own data.
+        card: a run takes days of a core and minutes of a card.
     """
 
     name: Name
@@ -83,6 +84,7 @@ class StandIn(Part):
     set: dict[str, Any] = Field(default={})
     options: dict[str, Any] = Field(default={})
     of_ceiling: bool = False
+    card: bool = False
     seeds: Annotated[tuple[Seeds, ...], Field(min_length=1)]
 
 

@@ -172,9 +172,9 @@ def _printed(cell: Cell) -> Printed:
 
 
 def needs(cell: Cell) -> str:
-    """Returns a sentence about the data that a cell's own experiment needs; empty if every machine
+    """Returns a sentence about the data or the card that a cell's runs need; empty if every machine
     has them."""
-    data = NEEDS.get(experiment.scenario(cell).task.name)
+    data = NEEDS.get(experiment.scenario(cell).task.name, "a card" if experiment.wants_card(cell) else "")
     return f"It needs {data}." if data else ""
 
 

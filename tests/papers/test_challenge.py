@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from fedbench.cli import reproduce
 from fedbench.cli.main import app
 from fedbench.errors import UsageError
 from fedbench.papers import ceilings, challenge, experiment, published
@@ -66,6 +67,21 @@ def test_every_cell_that_needs_data_has_a_command_a_price_and_what_to_bring() ->
         assert challenge.data_of(one), one.name
         assert all(challenge.NEEDS[name] in row for name in challenge.data_of(one)), row
     assert "CIFAR-10 and STL-10" in rows["reproduce 004:T2 --cells 21 --on paper"]
+
+
+def test_what_needs_a_card_waits_for_one() -> None:
+    """It is not among the runs that two cores have not got to, nor among those of a CPU."""
+    (of, mine) = ("004:T2", chosen("004:T2", "1,17"))
+    on = [way for way in experiment.ways(mine) if way.stand_in == "cifar10-jpeg-resnet18"]
+    assert [(needs(way), experiment.seeds(way).last) for way in on] == [("It needs a card.", 1)] * 2
+    assert {experiment.scenario(way).task.model for way in on} == {"resnet18"}
+    before, _, after = challenge.page(nothing).partition("## Declared, and not run")
+    for way in on:
+        assert f"`fedbench reproduce {of} --cells {way.number} --on {way.stand_in} --device cuda`" in before
+        assert way.stand_in not in after
+        assert way in reproduce.on(mine, None, "cuda")
+        assert way in reproduce.on(mine, way.stand_in, "cpu")
+        assert way not in reproduce.on(mine, None, "cpu")
 
 
 def test_the_commands_are_taken() -> None:

@@ -201,11 +201,13 @@ def test_who_brings_the_data_gets_a_verdict_beside_what_stood_in() -> None:
 
     found = all_verdicts(chosen("004:T2", "1,17"), find, {})
     assert [one.word for one in found] == ["not decided", "not decided"]
-    assert [[way.cell.stand_in for way in one.stood_in] for one in found] == [["fashion", "cifar10-jpeg"]] * 2
+    names = ["fashion", "cifar10-jpeg", "cifar10-jpeg-resnet18"]
+    assert [[way.cell.stand_in for way in one.stood_in] for one in found] == [names] * 2
     assert [one.word for one in orders(found)] == [
         "broken",
         "substitute: order broken",
         "substitute: order broken twice",
+        "substitute: order broken once",
     ]
     told = [document._cell(one, []).why for one in found]
     assert "On fashion: 80" in told[0]

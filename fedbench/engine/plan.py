@@ -189,7 +189,12 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
     """Plans a run and returns the summary. No data are loaded unless the scenario's steps or the
     policy depend on shard sizes. `device` is where the run is to be trained; it need not be on this
     machine."""
-    setup = Setup(spec)
+    return planned(Setup(spec), device)
+
+
+def planned(setup: Setup, device: str = CPU) -> PlanSummary:
+    """Plans the run of a setup, see `plan`."""
+    spec = setup.spec
     choice = choose(setup.outline, spec.algorithm, device=device, local=spec.scenario.local, part=spec.scenario.task)
     begin = time.perf_counter()
     scheduler, start = setup.scheduler_alone(), setup.timing().start_seconds

@@ -18,7 +18,7 @@ import numpy as np
 
 from fedbench import plain_files, registry
 from fedbench.engine.evaluate import Evaluator
-from fedbench.engine.plan import plan
+from fedbench.engine.plan import planned
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
@@ -30,7 +30,7 @@ from fedbench.results.provenance import cpu
 from fedbench.results.record import Record
 from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.schema import Scenario
-from fedbench.tasks.available import Outline
+from fedbench.tasks.available import TO_BRING, Outline
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.model_library import architecture, make_model
 from fedbench.tasks.task import Task
@@ -130,18 +130,31 @@ def _priced(cell: Cell, variation: parts.Variation | None) -> Scenario:
 def _planned(spec: RunSpec) -> tuple[int, float]:
     """Returns the trained steps and the virtual seconds of a run.
 
-    There may be no plan without the data, since it needs the clients' shares for full gradients and
-    for jobs that are counted in epochs. Where all clients take part, the plan of FedAvg is tried
-    next, which does the same jobs. Otherwise the steps are estimated and the seconds are 0.
+    There may be no plan without data that the user has to bring, since it needs the clients' shares
+    for full gradients and for jobs that are counted in epochs. Where all clients take part, the
+    plan of FedAvg is tried next, which does the same jobs. Otherwise the steps are estimated and
+    the seconds are 0.
     """
     everybody = spec.algorithm.options().get("sampling", "all") == "all" and "buffer_size" not in spec.algorithm.options()
     for algorithm in (spec.algorithm, *([registry.algorithm("fedavg[sampling=all]")] if everybody else [])):
         try:
-            found = plan(RunSpec(spec.scenario, algorithm, spec.seed))
+            found = planned(_Anywhere(RunSpec(spec.scenario, algorithm, spec.seed)))
         except MissingDataError:
             continue
         return found.trained_steps, found.end_seconds
     return _mean_steps(spec.scenario, int(spec.algorithm.options()["buffer_size"])), 0.0
+
+
+class _Anywhere(Setup):
+    """A setup that has no data which the user has to bring, also where they are, so that a price is
+    the same on every machine."""
+
+    @property
+    def task(self) -> Task:
+        name = self.scenario.task.name
+        if name in TO_BRING:
+            raise MissingDataError(f"data set {name}: a price is made without it")
+        return super().task
 
 
 def training_examples(scenario: Scenario) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedbench import registry
+from fedbench.engine.setup import Setup
 from fedbench.papers import experiment
 from fedbench.papers.cells import cells, chosen
 from fedbench.papers.price import MEASURED, measure, price, rates, spent
@@ -37,6 +38,15 @@ def test_the_price_is_made_of_the_rates() -> None:
     rate = rates()["cnn_21840", 25]
     assert price(chosen("001:T1", "2")[0]).core_seconds == pytest.approx(20_000 * rate.step + 20 * rate.evaluation)
     assert set(rates()) == set(MEASURED)
+
+
+@pytest.mark.parametrize("address", ["000:T1", "004:T2"])
+def test_a_price_is_made_without_data_that_others_lack(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that pages are the same on a machine that has them: they are not read where they are."""
+    cell = chosen(address, "17")[0]
+    expected = price(cell)
+    monkeypatch.setattr(Setup, "task", property(lambda setup: pytest.fail(f"{setup.scenario.task.name} is read")))
+    assert price.__wrapped__(cell) == expected
 
 
 def test_a_run_has_cost_what_it_trained() -> None:

@@ -31,9 +31,6 @@ class Jobs(Part):
 
     client: Many[Count]
     begin: Points
-    train: Many[Number | None] = ()
-    upload: Many[Number | None] = ()
-    arrive: Many[Number | None] = ()
     end: Points
     fate: Many[Fate]
     staleness: Many[Count | None]

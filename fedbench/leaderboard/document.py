@@ -12,7 +12,7 @@ from fedbench.analysis.ranking import in_words
 from fedbench.analysis.summary import summarize
 from fedbench.documents.board import groups, standings
 from fedbench.documents.parts import SCHEMA, Kind
-from fedbench.documents.pictures import Pictures, Timeline
+from fedbench.documents.pictures import Pictures
 from fedbench.documents.section import Section
 from fedbench.documents.suite import Document, Entrant, Facts, Point, Profiles
 from fedbench.errors import UsageError
@@ -54,8 +54,7 @@ def of_suite(overview: Document, runs: Runs, pictures: Pictures | None = None) -
         tried = shown.sensitivity.get(one.selector, {})
         algorithms.append(one.model_copy(update={"facts": facts, "requires": requires, "sensitivity": tried}))
     timelines = {
-        point: {labels[selector]: _drawn(one) for selector, one in of_point.items()}
-        for point, of_point in shown.timelines.items()
+        point: {labels[selector]: one for selector, one in of_point.items()} for point, of_point in shown.timelines.items()
     }
     sections = {kind: {point: _section_of(rows, overview.axis) for point, rows in runs[kind].items()} for kind in overview.kinds}
     found = {"algorithms": tuple(algorithms), "labels": shown.labels, "timelines": timelines, "sections": sections}
@@ -112,11 +111,6 @@ def of_records(
         profiles=Profiles(factors=(), shares={GIVEN: {}}),
         sections={GIVEN: {point: section(summary, labels, validity) for point, summary in summaries.items()}},
     )
-
-
-def _drawn(timeline: Timeline) -> Timeline:
-    """Returns what the picture shows of a timeline."""
-    return timeline.model_copy(update={"jobs": timeline.jobs.model_copy(update={"train": (), "upload": (), "arrive": ()})})
 
 
 def _section_of(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Section:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 from fedbench.analysis.pictures.sensitivity import Sensitivity
 from fedbench.documents import read as documents
-from fedbench.documents.pictures import Labels, Pictures, Timeline
+from fedbench.documents.pictures import Absences, Jobs, Labels, Pictures, Timeline
 from fedbench.engine.label_map import LabelMap, label_map
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.timeline import Absence, Job, client_timeline
+from fedbench.engine.timeline import client_timeline
 from fedbench.errors import UsageError
 from fedbench.suites import tuned
 from fedbench.suites.sensitivity import option_sensitivity
@@ -85,12 +84,12 @@ def _timeline(spec: RunSpec) -> Timeline:
     if len(found.jobs) > MOST_JOBS:
         until = sorted(job.begin for job in found.jobs)[MOST_JOBS]
         found = client_timeline(spec, end_seconds=until or found.end_seconds, clients=WATCHED)
-    columns = {"jobs": _columns(found.jobs, Job), "absences": _columns(found.absences, Absence)}
+    columns = {"jobs": _columns(found.jobs, Jobs), "absences": _columns(found.absences, Absences)}
     return Timeline.model_validate({**vars(found), **columns})
 
 
-def _columns(rows: Sequence[object], kind: type[Job | Absence]) -> dict[str, list[object]]:
-    return {field.name: [getattr(one, field.name) for one in rows] for field in fields(kind)}
+def _columns(rows: Sequence[object], kind: type[Jobs | Absences]) -> dict[str, list[object]]:
+    return {name: [getattr(one, name) for one in rows] for name in kind.model_fields}
 
 
 def _thinned(found: LabelMap) -> Labels:

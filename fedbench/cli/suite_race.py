@@ -62,7 +62,7 @@ class Standing:
     def write(self, folder: Path, records: Iterable[Record]) -> None:
         """Writes the decisions beside an archive of these records. Raises UsageError unless the
         records give the same decisions again."""
-        looks.check(self.race, self.those, self.found, {record.run_id: record for record in records})
+        looks.check(self.those, self.found, {record.run_id: record for record in records})
         decisions.write(folder, self.found)
 
     def __str__(self) -> str:

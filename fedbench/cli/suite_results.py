@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from fedbench import rules
 from fedbench.analysis import profiles
 from fedbench.cli import suite_design, suite_map, suite_race
 from fedbench.cli.interrupts import interruptible
@@ -160,6 +159,6 @@ def report(
     given = {"--tuned-in": (folder, TUNED), "--archives": (archives, ARCHIVES), "-o": (output, PAGE)}
     words = [f"{name} {value}" for name, (value, default) in given.items() if value != default]
     maps = {one.suite.name: statements.read(archives / one.suite.name, one) for one in found if one.suite.has_map}
-    text = page(found, " ".join(["fedbench suite report", *several, *words]), rules.VERSION, maps)
+    text = page(found, " ".join(["fedbench suite report", *several, *words]), maps)
     write_atomically(output, text.encode())
     show(f"{sum(len(results.runs) for results in found):,} runs -> {output}")

@@ -185,7 +185,7 @@ def _of_its_own(site: Site) -> Iterator[tuple[str, str]]:
         yield HOME, home.render(site, site.beside.home)
     yield "algorithms.html", algorithm.index(site)
     yield "table.html", site.page("table.html", "table.html", documents=site.documents)
-    yield "compare.html", site.page("compare.html", "compare.html", documents=site.documents)
+    yield "compare.html", site.page("compare.html", "compare.html")
     yield "rules.html", rules.render(site)
     if site.papers:
         yield "papers.html", index_of_papers(site)

@@ -158,11 +158,6 @@ def stand_in(cells: int) -> str:
     return f"{of}; only orders are read off {'it' if one else 'them'}."
 
 
-def count(paper: Paper) -> int:
-    """Returns how many printed numbers a paper has."""
-    return sum(len(table.cells) for table in paper.tables)
-
-
 def using(site: Site, label: str, given: Entrant) -> list[View]:
     """Returns the papers that an algorithm is from, or whose tables name it. They are {paper,
     tables}, where `tables` are the names of the tables that name the algorithm."""

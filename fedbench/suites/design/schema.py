@@ -218,11 +218,6 @@ class Design(Part):
         return list(found.values())
 
 
-def names() -> list[str]:
-    """Returns the names of the library's designs."""
-    return sorted(file.stem for file in LIBRARY.glob("*.yaml"))
-
-
 def load(design: str | Path, beside: Sequence[Path] = ()) -> Design:
     """Returns a design by its name in the library, or by the path to a YAML file, which is looked
     for in the folders `beside` first.

@@ -21,7 +21,7 @@ from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors
 from fedbench.suites.mapped.carried import Missed, carried
 from fedbench.suites.mapped.factors import AT_WORK, SPREAD, told
-from fedbench.suites.mapped.statements import Advice, Always, Judged, Map, Triple
+from fedbench.suites.mapped.statements import Advice, Always, Judged, Map
 from fedbench.written import Ratio
 
 
@@ -66,10 +66,6 @@ def _full(design: Design, levels: factors.Levels) -> str:
     return ", ".join(f"{name} {told(level)}{f' ({words[name]})' if words[name] else ''}" for name, level in levels.items())
 
 
-def _ratio(found: Triple) -> Ratio:
-    return Ratio(*found)
-
-
 # ---- by the model ----
 
 
@@ -88,7 +84,7 @@ def _kinds(results: Results, said: Map, columns: Sequence[tuple[str, Value | Non
 
 
 def _choice(one: Advice) -> shown.Choice:
-    return shown.Choice(cost=one.cost, tries={name: _ratio(found) for name, found in one.tries.items()})
+    return shown.Choice(cost=one.cost, tries={name: Ratio.of(found) for name, found in one.tries.items()})
 
 
 def _predicted(results: Results, said: Map, predicted: Sequence[Spent]) -> Iterator[shown.Everywhere]:
@@ -115,11 +111,11 @@ def _predicted(results: Results, said: Map, predicted: Sequence[Spent]) -> Itera
 
 def _always(one: Always, points: int, best: int, on: dict[Spent, dict[str, Always]]) -> shown.Always:
     others = {
-        axis: _ratio(rows[one.algorithm].mean) for axis, rows in on.items() if axis != SECONDS.name and one.algorithm in rows
+        axis: Ratio.of(rows[one.algorithm].mean) for axis, rows in on.items() if axis != SECONDS.name and one.algorithm in rows
     }
     return shown.Always(
         row=one.algorithm,
-        mean=_ratio(one.mean),
+        mean=Ratio.of(one.mean),
         worst=Ratio.of(one.worst),
         worst_at=one.worst_at,
         points=points,
@@ -130,7 +126,7 @@ def _always(one: Always, points: int, best: int, on: dict[Spent, dict[str, Alway
 
 def _waiting_predicted(results: Results, said: Map) -> shown.Waiting | None:
     found = {(one.levels[SPREAD], one.levels[AT_WORK]): one.ratio for one in said.prices if one.axis == SECONDS.name}
-    prices = {pair: shown.Price(ratios=(_ratio(ratio),)) for pair, ratio in found.items() if ratio is not None}
+    prices = {pair: shown.Price(ratios=(Ratio.of(ratio),)) for pair, ratio in found.items() if ratio is not None}
     return _waiting(results, prices)
 
 

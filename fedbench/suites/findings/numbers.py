@@ -18,8 +18,6 @@ from fedbench.documents.suite import Average
 from fedbench.suites.findings.results import Results
 from fedbench.written import estimate, sign
 
-BASELINE = "fedavg"
-
 
 def rankings(results: Results, kind: str, axis: str = SECONDS.name, *, tuned: bool = True) -> dict[str, Ranking]:
     """Returns by point the rankings of a kind of group that give a verdict."""

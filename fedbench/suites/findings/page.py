@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from fedbench import rules
 from fedbench.documents.suite import rows_at
 from fedbench.errors import UsageError
 from fedbench.suites.findings import tables
@@ -27,13 +28,12 @@ LIMITS = """\
 - Rows with default options have the defaults of the version that ran them. They are no paper's options."""
 
 
-def page(suites: Sequence[Results], command: str, rules_version: int, maps: Mapping[str, Map] | None = None) -> str:
+def page(suites: Sequence[Results], command: str, maps: Mapping[str, Map] | None = None) -> str:
     """Returns the whole page.
 
     Args:
         suites: the results of every suite.
         command: the command that makes the page again from the committed records.
-        rules_version: the version of the rules.
         maps: by name what the maps of suites with a design say, with which the page then begins.
 
     Raises:
@@ -44,7 +44,7 @@ def page(suites: Sequence[Results], command: str, rules_version: int, maps: Mapp
             raise UsageError(f"findings of suite {results.suite.name}: intervals need at least 2 seeds, it has 1")
     made = (
         f"Which federated algorithm reaches a target accuracy at the least cost, and is the difference real? Made by `{command}` from "
-        f"committed records, by version {rules_version} of the rules (`docs/rules.md`)."
+        f"committed records, by version {rules.VERSION} of the rules (`docs/rules.md`)."
     )
     sections = [
         "# Findings",

@@ -3,5 +3,3 @@
 `factors` turns a design into what the model of costs wants, `columns` the runs, `fitting` fits and
 draws, and `statements` asks the draws what a reader wants to know.
 """
-
-from fedbench.suites.mapped.fitting import fitted as fitted

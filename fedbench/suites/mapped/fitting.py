@@ -58,8 +58,9 @@ def tasks(results: Results, found: Entered, *, interact: bool, replicates: int =
     ]
 
 
-def fitted(results: Results, *, processes: int = 1, replicates: int = REPLICATES, draws: int = DRAWS) -> dict[str, Draws]:
-    """Returns what the runs of a suite say of costs, by axis (`analysis.board.BOARD_AXES`).
+def both(results: Results, *, processes: int = 1, replicates: int = REPLICATES, draws: int = DRAWS) -> Fitted:
+    """Returns what the runs of a suite say of costs, by axis (`analysis.board.BOARD_AXES`), by
+    models with interactions and by models without.
 
     Args:
         results: those of a suite with a design.
@@ -69,13 +70,6 @@ def fitted(results: Results, *, processes: int = 1, replicates: int = REPLICATES
     Raises:
         UsageError: for what `columns.entered` and `analysis.map.fit.fit` refuse.
     """
-    found = entered(results)
-    several = computed(tasks(results, found, interact=True, replicates=replicates, draws=draws), processes)
-    return dict(zip(found.by_axis, several, strict=True))
-
-
-def both(results: Results, *, processes: int = 1, replicates: int = REPLICATES, draws: int = DRAWS) -> Fitted:
-    """Returns `fitted` with the models that have no interactions beside them."""
     found = entered(results)
     each = [tasks(results, found, interact=with_them, replicates=replicates, draws=draws) for with_them in (True, False)]
     several, axes = computed([*each[0], *each[1]], processes), list(found.by_axis)

@@ -28,7 +28,7 @@ from fedbench.analysis.reaching import WORDS, Rule
 from fedbench.analysis.scatter import prior_of
 from fedbench.results.record import Record
 from fedbench.scenarios.base import Float, Part
-from fedbench.suites.race.schema import Look, Race
+from fedbench.suites.race.schema import Look
 
 RULES: tuple[Rule, ...] = ("window", "touch")
 """The rules of reaching a target by which a row has to be outside the set."""
@@ -66,27 +66,6 @@ class Verdict:
 
     left: tuple[str, ...]
     dropped: Mapping[str, Reason]
-
-
-def verdicts(rows: Rows, race: Race) -> list[Verdict]:
-    """Returns what is decided at every look whose runs are there, in order. Rows that were dropped
-    need no more runs. The race of a group ends with the last look, or when one row is left, since
-    no seed can change anything then.
-
-    Args:
-        rows: by row of one group, the runs so far: those of the first seeds, the same ones for all.
-        race: its looks.
-
-    Raises:
-        RecordError: if rows that are compared have different seeds.
-    """
-    found: list[Verdict] = []
-    for look in race.looks:
-        left = found[-1].left if found else tuple(rows)
-        if (found and len(left) < 2) or any(len(rows[row]) < look.seeds for row in left):
-            break
-        found.append(judge({row: rows[row] for row in left}, look))
-    return found
 
 
 def judge(rows: Rows, look: Look) -> Verdict:

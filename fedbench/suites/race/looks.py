@@ -200,7 +200,7 @@ def run(
                     tell(f"  dropped: {row}: {reason}")
 
 
-def check(race: Race, those: Entries, found: Decisions, runs: Mapping[str, Record]) -> None:
+def check(those: Entries, found: Decisions, runs: Mapping[str, Record]) -> None:
     """Raises UsageError unless the records give the decisions again, all of them."""
     for field in those.fields:
         rows = tuple(field.rows)

@@ -24,7 +24,7 @@ def _both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, Map]:
 
 
 def written(results: Results, said: Map, *others: Results) -> str:
-    return page([*others, results], "fedbench suite report small", 2, {"small": said})
+    return page([*others, results], "fedbench suite report small", {"small": said})
 
 
 def failing(said: Map, *axes: str, **changed: Any) -> Map:

@@ -63,7 +63,7 @@ def test_three_seeds_are_too_few_to_be_drawn() -> None:
     )
     ranked = numbers.rankings(few, TEN)
     assert numbers.always(ranked) == []
-    assert "What it costs to always use one algorithm" not in page([few], "command", 2)
+    assert "What it costs to always use one algorithm" not in page([few], "command")
     price, own = numbers.waiting(ranked["calm"], few.synchronous), ranked["calm"].pair("fedavg", "fedbuff")
     assert price is not None
     assert own is not None

@@ -19,7 +19,7 @@ DEFAULT = {point: {name: None if at is None else at + 2 for name, at in rows.ite
 
 
 def written(*several: Results) -> str:
-    return page(several, "fedbench suite report made-up", 2)
+    return page(several, "fedbench suite report made-up")
 
 
 def section(text: str, heading: str) -> str:
@@ -153,7 +153,7 @@ def test_what_has_no_intervals_is_refused() -> None:
     one = results(ROWS, DEFAULT)
     single = Results(one.suite.model_copy(update={"seeds": Seeds(count=1)}), one.frozen, one.seats)
     with pytest.raises(UsageError, match="findings of suite made-up: intervals need at least 2 seeds, it has 1"):
-        page([single], "command", 2)
+        page([single], "command")
 
 
 def test_public_data_make_a_group_of_their_own() -> None:

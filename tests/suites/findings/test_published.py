@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from fedbench import rules
 from fedbench.documents.site import Beside
 from fedbench.leaderboard import check, of_suite, write
 from fedbench.leaderboard.pages import changes, speed
@@ -41,7 +40,7 @@ def _found() -> list[Results]:
 def test_the_page_is_of_the_records(found: list[Results]) -> None:
     """To the last digit."""
     command = f"fedbench suite report {' '.join(one.suite.name for one in found)}"
-    assert page(found, command, rules.VERSION) == PUBLISHED
+    assert page(found, command) == PUBLISHED
 
 
 @pytest.mark.slow

@@ -87,6 +87,6 @@ def test_a_race_has_no_reference_times() -> None:
     assert reference_for(results) is None
     with pytest.raises(UsageError, match="a race has none, its rows have different numbers of seeds"):
         reference_of(results)
-    text = page([results], "made up", 2)
+    text = page([results], "made up")
     assert "3 to 10 seeds a row" in text
     assert "How sure this is: with" not in text

@@ -147,7 +147,7 @@ def test_other_designs_and_too_few_points_are_refused(results: Results, some: Su
 
 def test_the_page_says_it_after_the_map(results: Results, said: Map, some: Suite) -> None:
     other = made_up.results(some, elsewhere({"fedbuff": 2.0}), noise=0.001)
-    text = page([results, other], "a command", 2, {"small": said})
+    text = page([results, other], "a command", {"small": said})
     (_, part) = text.split("### What holds in some\n")
     assert (
         part.index("With an MLP. Kendall's tau")
@@ -156,7 +156,7 @@ def test_the_page_says_it_after_the_map(results: Results, said: Map, some: Suite
     )
     assert "fedbuff costs " in part
     assert text.index("### How sure the map is") < text.index("### What holds in some") < text.index("## Words")
-    assert "### What holds in" not in page([results], "a command", 2, {"small": said})
+    assert "### What holds in" not in page([results], "a command", {"small": said})
 
 
 def test_a_suite_at_some_points_has_no_map(suite: Suite, some: Suite) -> None:

@@ -12,10 +12,11 @@ from fedbench.analysis.board import BOARD_AXES
 from fedbench.analysis.costs import Costs
 from fedbench.analysis.reaching import Rule
 from fedbench.errors import RecordError
-from fedbench.suites.race.judging import RULES, Reason, Verdict, boards, digest, far_behind, judge, verdict, verdicts
+from fedbench.suites.race.judging import RULES, Reason, Verdict, boards, digest, far_behind, judge, verdict
 from fedbench.suites.race.schema import Look, Race
 from tests.analysis import runs_made_up
 from tests.analysis.boards_made_up import costs_of
+from tests.suites.race.again import verdicts
 from tests.suites.race.runs_made_up import row
 
 LOOK = Look(seeds=3, level=0.002)

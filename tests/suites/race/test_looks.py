@@ -22,8 +22,8 @@ from fedbench.results.store import Store
 from fedbench.suites import campaign
 from fedbench.suites.race import decisions, looks
 from fedbench.suites.race.decisions import Decisions
-from fedbench.suites.race.judging import verdicts
 from fedbench.suites.suite import Suite, load
+from tests.suites.race.again import verdicts
 
 POINT = {
     "budget.seconds": 10,
@@ -112,18 +112,18 @@ def test_who_is_dropped_gets_no_further_seeds(file: Path, whole: Store) -> None:
 def test_decisions_follow_from_the_records(file: Path, whole: Store) -> None:
     suite, those, found = raced(file, whole)
     runs = {record.run_id: record for record in whole}
-    looks.check(looks.race_of(suite), those, found, runs)
+    looks.check(those, found, runs)
     for field in those.fields:
         rows = {row: [runs[spec.run_id] for spec in specs if spec.run_id in runs] for row, specs in field.rows.items()}
         again = verdicts(rows, looks.race_of(suite))
         assert [one.dropped for one in again] == [one.dropped for one in found.of(field.point, field.group)]
     wrong = next(run_id for run_id, run in runs.items() if run.selector.startswith("fedasync") and run.seed == 0)
     with pytest.raises(UsageError, match="no record of"):
-        looks.check(looks.race_of(suite), those, found, {run_id: run for run_id, run in runs.items() if run_id != wrong})
+        looks.check(those, found, {run_id: run for run_id, run in runs.items() if run_id != wrong})
     first = found.points["calm"][0]
     other = found.model_copy(update={"points": {"calm": (first.model_copy(update={"dropped": {}}),)}})
     with pytest.raises(UsageError, match=r"calm, 10 of 20 clients at work, after 3 seeds: expected the decision .* drop nobody"):
-        looks.check(looks.race_of(suite), those, other, runs)
+        looks.check(those, other, runs)
 
 
 class Cut(Exception):

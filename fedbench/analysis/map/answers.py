@@ -7,16 +7,12 @@ Levels may leave out algorithms that do not run there: those are NaN, and never 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from fedbench.analysis.map.draws import Band, Draws, band
 from fedbench.analysis.map.factors import Columns, Floats
 from fedbench.analysis.map.runs import Flags
-from fedbench.errors import UsageError, nearest, quoted, some
+from fedbench.errors import UsageError
 
 CLOSE = 1.1
 """A cost of so many times the smallest is as good as the best."""
@@ -68,56 +64,10 @@ def _ratios(drawn: Floats, kept: Flags) -> Band:
     return Band(*(np.where(kept, np.exp(part), np.nan) for part in (found.value, found.low, found.high)))
 
 
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """A ratio over two factors.
-
-    first, second: their levels (I,) and (J,).
-    ratio: of every pair (I, J).
-    """
-
-    first: tuple[Any, ...]
-    second: tuple[Any, ...]
-    ratio: Band
-
-
-def waiting(
-    draws: Draws,
-    rounds: Sequence[str],
-    over: Mapping[str, Sequence[Any]],
-    base: Mapping[str, Any],
-    runs_there: Flags | None = None,
-) -> Surface:
-    """Returns the price of waiting: the cost of the best algorithm in rounds over that of the best
-    one that does not wait.
-
-    Args:
-        draws: of the model.
-        rounds: the algorithms that wait for a cohort.
-        over: two factors and their levels.
-        base: the level of every other factor.
-        runs_there: which algorithm runs at which pair of levels (I J, K); all, unless it is given.
-
-    Raises:
-        UsageError: for an algorithm that is not known, if all or none of them wait, or for other
-            than two factors.
-    """
-    for name in (one for one in rounds if one not in draws.algorithms):
-        raise UsageError(f"map: {quoted(name)} is said to wait{nearest(name, draws.algorithms)}")
-    waits = np.isin(draws.algorithms, list(rounds))
-    if waits.all() or not waits.any():
-        raise UsageError(f"map: {'all' if waits.all() else 'none'} of {some(draws.algorithms)} wait; expected both kinds")
-    if len(over) != 2:
-        raise UsageError(f"map: a surface is over two factors, got {some(over)}")
-    (one, first), (other, second) = over.items()
-    pairs = [(a, b) for a in first for b in second]
-    levels = {name: [level] * len(pairs) for name, level in base.items()} | {
-        one: [a for a, _ in pairs],
-        other: [b for _, b in pairs],
-    }
-    costs = draws.at(levels)
-    if runs_there is not None:
-        costs = np.where(runs_there, costs, np.inf)
+def waiting(draws: Draws, waits: Flags, levels: Columns, runs_there: Flags) -> Band:
+    """Returns the price of waiting at all levels (L,): the cost of the best algorithm that waits
+    for a cohort (K,) over that of the best one that does not. Where one side has no algorithm that
+    runs (L, K), it is infinite, 0 or NaN."""
+    costs = np.where(runs_there, draws.at(levels), np.inf)
     price = costs[:, :, waits].min(axis=2) - costs[:, :, ~waits].min(axis=2)
-    shape = (len(price), len(first), len(second))
-    return Surface(tuple(first), tuple(second), _ratios(price.reshape(shape), np.ones(shape[1:], np.bool_)))
+    return _ratios(price, np.ones(price.shape[1:], np.bool_))

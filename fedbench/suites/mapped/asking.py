@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections import Counter
@@ -150,23 +151,19 @@ def _prices(model: Model, synchronous: Sequence[str]) -> Iterator[Price]:
     if len(over) < 2 or not rounds or len(rounds) == len(model.names):
         return
     middle = {name: level for name, level in factors.base(model.design).items() if name not in over}
-    pairs = [{**middle, **dict(zip(over, pair, strict=True))} for pair in _pairs(list(over.values()))]
-    there = model.compete(factors.table(model.design, pairs))
+    pairs = [{**middle, **dict(zip(over, pair, strict=True))} for pair in itertools.product(*over.values())]
+    places = factors.table(model.design, pairs)
+    there = model.compete(places)
     waits = np.isin(model.draws.algorithms, rounds)
     is_known = there[:, waits].any(axis=1) & there[:, ~waits].any(axis=1)
     is_known &= ~np.array([model.design.is_impossible(levels) for levels in pairs])
     with warnings.catch_warnings():  # where one side does not run, infinities are subtracted, and the answer is not used
         warnings.simplefilter("ignore", RuntimeWarning)
-        found = answers.waiting(model.draws, rounds, over, middle, there).ratio
+        found = answers.waiting(model.draws, waits, places, there)
     for k, levels in enumerate(pairs):
-        value, low, high = (float(part.ravel()[k]) for part in (found.value, found.low, found.high))
+        value, low, high = (float(part[k]) for part in (found.value, found.low, found.high))
         ratio = (value, low, high) if is_known[k] else None
         yield Price(axis=model.axis, levels={name: levels[name] for name in over}, ratio=ratio)
-
-
-def _pairs(several: Sequence[Sequence[Value]]) -> list[tuple[Value, Value]]:
-    one, other = several
-    return [(a, b) for a in one for b in other]
 
 
 # ---- how sure ----

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
+import itertools
 
 import numpy as np
 import pytest
@@ -65,26 +64,11 @@ def test_always_this_one(world: tuple[Draws, Truth]) -> None:
 
 def test_the_price_of_waiting(world: tuple[Draws, Truth]) -> None:
     draws, truth = world
-    over = {"spread": [0.0, 0.6, 1.2], "at_work": [5, 100]}
-    found = waiting(draws, ["a1", "a3"], over, {"skew": "iid", "steps": 10})
-    assert (found.first, found.second) == ((0.0, 0.6, 1.2), (5, 100))
-    for i, j in np.ndindex(3, 2):
-        here = {"skew": ["iid"], "steps": [10], "spread": [over["spread"][i]], "at_work": [over["at_work"][j]]}
-        (costs,) = truth.design.matrix(here) @ truth.coefficients.T
-        assert np.log(found.ratio.value[i, j]) == pytest.approx(min(costs[[1, 3]]) - min(costs[[0, 2]]), abs=0.06)
-    alone = waiting(draws, ["a1", "a3"], over, {"skew": "iid", "steps": 10}, np.tile([True, True, True, False], (6, 1)))
-    assert (alone.ratio.value >= found.ratio.value).all()
-
-
-@pytest.mark.parametrize(
-    ("rounds", "over", "message"),
-    [
-        (["a9"], {"spread": [0], "at_work": [5]}, "map: 'a9' is said to wait; did you mean 'a3'?"),
-        ([], {"spread": [0], "at_work": [5]}, "map: none of a0, a1, a2, a3 wait; expected both kinds"),
-        (["a0", "a1", "a2", "a3"], {"spread": [0], "at_work": [5]}, "map: all of a0, a1, a2, a3 wait; expected both kinds"),
-        (["a0"], {"spread": [0]}, "map: a surface is over two factors, got spread"),
-    ],
-)
-def test_what_waiting_refuses(world: tuple[Draws, Truth], rounds: list[str], over: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
-        waiting(world[0], rounds, over, {"skew": "iid", "steps": 10})
+    pairs = list(itertools.product([0.0, 0.6, 1.2], [5, 100]))
+    at = {"skew": ["iid"] * 6, "steps": [10] * 6, "spread": [one for one, _ in pairs], "at_work": [other for _, other in pairs]}
+    waits = np.array([False, True, False, True])
+    found = waiting(draws, waits, at, np.ones((6, 4), bool))
+    costs = truth.design.matrix(at) @ truth.coefficients.T
+    assert np.log(found.value) == pytest.approx(costs[:, waits].min(axis=1) - costs[:, ~waits].min(axis=1), abs=0.06)
+    alone = waiting(draws, waits, at, np.tile([True, True, True, False], (6, 1)))
+    assert (alone.value >= found.value).all()

@@ -9,7 +9,6 @@ import pytest
 from fedbench.analysis.map.draws import Draws
 from fedbench.errors import UsageError
 from fedbench.suites.findings.results import Results
-from fedbench.suites.mapped import fitted as fitted_models
 from fedbench.suites.mapped import fitting
 from fedbench.suites.mapped.columns import entered
 from fedbench.suites.mapped.fitting import Fitted, tasks
@@ -32,8 +31,8 @@ def test_the_same_bits_in_any_number_of_processes(monkeypatch: pytest.MonkeyPatc
     """Processes have linear algebra of one thread, whatever this one has, and it keeps its own."""
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    again = fitted_models(results, processes=2, replicates=4, draws=50)
-    for axis, draws in again.items():
+    again = fitting.both(results, processes=2, replicates=4, draws=50)
+    for axis, draws in again.whole.items():
         assert draws.coefficients.tobytes() == fitted.whole[axis].coefficients.tobytes()
     assert os.environ["OPENBLAS_NUM_THREADS"] == "2"
     assert "OMP_NUM_THREADS" not in os.environ
@@ -51,4 +50,4 @@ def test_a_point_of_the_design_without_runs_is_refused(suite: Suite) -> None:
     with pytest.raises(UsageError, match=r"^map: no run at the point 'design-07' of the design$"):
         task.done()
     with pytest.raises(UsageError, match=r"^map: no run at the point 'design-07' of the design$"):
-        fitted_models(results)
+        fitting.both(results)

@@ -33,7 +33,7 @@ EXAMPLES = {
     "list": Example("fedbench list algorithms"),
     "info": Example("fedbench info fedbuff"),
     "plan": Example("fedbench plan digits-demo -a fedavg -a 'fedbuff[buffer_size=5]'"),
-    "advise": Example("fedbench advise digits-demo --map my-map.npz", needs="a map `my-map.npz`"),
+    "advise": Example("fedbench advise digits-demo"),
     "run": Example("fedbench run digits-demo -a fedavg -a fedbuff --seeds 3"),
     "race": Example("fedbench race digits-demo -a fedavg -a fedbuff --set at_work=10 --minutes 1"),
     "tune": Example("fedbench tune smoke -j 2"),

@@ -66,6 +66,25 @@ class Everywhere(Part):
     left_out: Several[Text] = ()
 
 
+class Regrets(Part):
+    """The median of the regrets of a row in seconds over several points, and the largest."""
+
+    row: Text
+    median: Ratio
+    largest: Ratio
+
+
+class Level(Part):
+    """The points of the design at one level of a factor, such as `skew iid` with what that is in
+    words: how many they are, and the regrets of the rows that are compared at all of them, from the
+    smallest median on."""
+
+    name: Word
+    words: Text
+    points: Count
+    rows: Several[Regrets]
+
+
 class Price(Part):
     """The cost in seconds of the cheapest row in rounds over that of the cheapest one that does not
     wait: of the model, or the smallest and the largest of so many points."""
@@ -171,6 +190,7 @@ class Map(Part):
         columns, kinds: the decision map; none without a predicted axis.
         notes: on columns.
         everywhere: what to take if nothing is known.
+        levels: what rows cost by level, as measured; none if seconds are predicted.
         waiting: None if the design has no spread of speeds or no clients at work.
         elsewhere: what holds of it with other models and tasks.
     """
@@ -185,6 +205,7 @@ class Map(Part):
     kinds: Several[Heterogeneity]
     notes: Few[Text]
     everywhere: Few[Everywhere]
+    levels: Several[Level] = ()
     waiting: Waiting | None
     elsewhere: Few[Elsewhere]
     sure: Sure

@@ -20,6 +20,7 @@ from fedbench.written import Ratio
 
 MOST = 4  # algorithms that a cell names
 FEW = 3  # those that a cell of the home page names
+AT_LEVEL = 4  # algorithms that are named at a level of a factor
 LONGEST, SHORT = 10, 8  # lines of a table of always the same algorithm, and of that on the home page
 SURELY = written.percent(SURE)
 WORDS: dict[Spent, str] = {"seconds": "time", "gradient_evaluations": "gradients", "bytes": "bytes"}
@@ -63,6 +64,7 @@ class View:
     rule: str
     seeds: str
     most: int = LONGEST
+    at_level: int = AT_LEVEL
     few: int = SHORT
     surely: str = SURELY
     words: Mapping[Spent, str] = field(default_factory=lambda: WORDS)

@@ -37,6 +37,7 @@ DIGITS = 5  # significant digits of every number
 def illustrate(suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> Pictures:
     """Returns label maps of the first seed, the beginning of its plans with tuned options or, in a
     suite without any, with default ones, and which options were tried if they were tried at once.
+    With a design there are too many points for plans: a file of them is larger than all records.
 
     Args:
         suite: the suite.
@@ -51,7 +52,7 @@ def illustrate(suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome])
         schema=1,
         suite=suite.content_hash(),
         labels={point.name: _thinned(label_map(suite.scenario_at(point), suite.seeds.numbers[0])) for point in suite.points},
-        timelines=_timelines(suite, frozen),
+        timelines=_timelines(suite, frozen) if suite.design is None else {},
         sensitivity=_sensitivity(suite, frozen, known) if frozen and tuning_of(suite).method == "sobol" else {},
     )
 

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from fedbench.cli.examples import EXAMPLES
 from fedbench.cli.main import app
-from tests.analysis.map.made_up_map import give
 from tests.cli.commands import fedbench
 
 CALM = ["-p", "calm", "-a", "fedavg", "-a", "fedbuff", "--quiet"]
@@ -99,7 +98,6 @@ def _typed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typed]:
     (folder / "client_device_capacity").write_bytes(pickle.dumps(devices))
     seen = {n: {"active": [n % 40], "inactive": [50], "finish_time": 100, "model": "x", "duration": 9} for n in range(100)}
     (folder / "client_behave_trace").write_bytes(pickle.dumps(seen))
-    give(folder / "my-map.npz")
     before = Path.cwd()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fedbench.results.provenance.commit", lambda: ("0123456789" * 4, False))

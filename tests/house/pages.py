@@ -21,7 +21,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import yaml
@@ -52,8 +51,6 @@ NOT_HERE = {
     "docs/learn/speed.md": "takes minutes, and other libraries",
 }
 """Pages with blocks of the kind sh, and why these are not run."""
-GIVEN = {"docs/learn/choose-an-algorithm.md": ("tests.analysis.map.made_up_map", "my-map.npz")}
-"""Pages that read a file which their reader has, and the module whose `give` writes it."""
 IN_CLONE = {"docs/learn/review-a-claim.md"}
 """Pages whose code runs in the repository, where it only reads."""
 KEYS = {field.alias or name for name, field in Scenario.model_fields.items()} | {"extends"}
@@ -112,7 +109,7 @@ def run(page: Path, folder: Path) -> Iterator[Said]:
     """Runs a page's blocks in a folder, and gives what each printed."""
     before: Said | None = None
     name = page.relative_to(ROOT).as_posix() if page.is_relative_to(ROOT) else page.name
-    folder = _prepared(name, folder)
+    folder = ROOT if name in IN_CLONE else folder
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.file is not None:
             (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
@@ -133,14 +130,6 @@ def run(page: Path, folder: Path) -> Iterator[Said]:
         elif block.kind == "sh" and name not in NOT_HERE:
             raise ValueError(f"{page}:{block.line}: a block that is not run; use console, or say why in NOT_HERE")
         before = None
-
-
-def _prepared(name: str, folder: Path) -> Path:
-    """The folder in which a page's code runs, with the file that its reader has."""
-    if name in GIVEN:
-        module, file = GIVEN[name]
-        import_module(module).give(folder / file)
-    return ROOT if name in IN_CLONE else folder
 
 
 def _commands(block: Block) -> Iterator[tuple[int, tuple[str, str]]]:

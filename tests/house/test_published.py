@@ -87,6 +87,28 @@ def test_the_papers_numbers_are_measured(sentence: str, source: str, where: str)
     assert source in where
 
 
+MADE = " ".join((ROOT / "docs/learn/how-the-map-was-made.md").read_text().split())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "source"),
+    [
+        ("9,094 runs are made, and all of them finished", "9,094 runs (9,094 finished)"),
+        (
+            "is 0.51 where 0.20 was allowed, 0.56 by gradients and 0.84 by bytes. The nearest point of the design does as well by time (0.50)",
+            "| virtual time | 0.51 | 0.50 | 0.57 | 5 | 7 of 12 | **does not predict** | | gradient evaluations | 0.56 | 0.64 | 0.56 | 4 | "
+            "4 of 12 | **does not predict** | | traffic | 0.84 | 1.03 | 0.84 | 6 | 4 of 12 | **does not predict** |",
+        ),
+        ("70 % of the runs miss a target", "70 % of the runs miss a target"),
+        ("is 0.24 for an algorithm at a point", "an algorithm departs at a point from the model by 0.24 [0.21, 0.30]"),
+        ("winners of independent searches differ by 0.26", "end with winners whose times differ by 0.26"),
+    ],
+)
+def test_what_came_out_of_the_map_is_in_the_findings(sentence: str, source: str) -> None:
+    assert sentence in MADE
+    assert source in FINDINGS
+
+
 def test_one_version_everywhere() -> None:
     """Of an installation, and of what was released last: CMake, the citation, the changelog."""
     assert build_info()["version"] == fedbench.__version__ == version(DISTRIBUTION)

@@ -82,13 +82,16 @@ def test_the_page_of_the_suite_has_all_of_it(record: Make, tmp_path: Path) -> No
 def test_without_prediction_nothing_of_the_model_is_shown(record: Make, tmp_path: Path) -> None:
     rows = [{**one, "mean": None, "others": {}} for one in MAP["everywhere"][0]["rows"]]
     measured = [{"where": "", "points": 2, "rows": rows}]
-    front, page = site(tmp_path, record, changed(predicted=[], columns=[], kinds=[], everywhere=measured))
+    ratios = {"median": [1.1, 1.0, 1.2], "largest": [1.7, 1.5, None]}
+    levels = [{"name": "speed 4", "words": "some are slow", "points": 3, "rows": [{"row": "near", **ratios}]}]
+    front, page = site(tmp_path, record, changed(predicted=[], columns=[], kinds=[], everywhere=measured, levels=levels))
     for text in (front, page):
         assert "The map does not predict points that it has not seen. It is a table of points, with nothing in between." in text
         assert "Your clients" not in text
         assert "on average" not in text
     assert "near 2 of 2 1 of 2 2.20 [2.10, 2.30] rough" in front
     assert "The best at each point" in page
+    assert "some are slow speed 4 3 near 1.10 at worst ≥ 1.70" in page
     sure = {**MAP["sure"], "judged": []}
     assert "nobody knows whether" in mapped.verdict(full(record, map=changed(predicted=[], sure=sure)).map)  # type: ignore[arg-type]
 

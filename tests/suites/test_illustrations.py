@@ -18,6 +18,7 @@ from fedbench.suites.space import load
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import TUNED, Tuned
 from fedbench.suites.tuning import Outcome, choose, trials
+from tests.suites.mapped import small
 
 SUITE = suites.load("smoke")
 MANY = Suite.model_validate(
@@ -59,6 +60,13 @@ def test_a_suite_that_looks_for_no_options_shows_those_that_it_names() -> None:
     one = shown.timelines[point.name][selector]
     expected = client_timeline(plain.runs(point, selector)[0], end_seconds=one.end_seconds, clients=illustrations.WATCHED)
     assert len(one.jobs.begin) == len(expected.jobs) > 0
+
+
+def test_a_design_has_too_many_points_for_timelines(tmp_path: Path) -> None:
+    suite = small.suite(tmp_path)
+    shown = illustrations.illustrate(suite.model_copy(update={"tuning": None}), None, {})
+    assert list(shown.labels) == [point.name for point in suite.points]
+    assert shown.timelines == {}
 
 
 def test_the_timeline_of_a_tuned_row_is_that_of_its_options(found: Pictures) -> None:

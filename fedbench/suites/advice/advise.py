@@ -164,17 +164,11 @@ def advise(
     Raises
     ------
     UsageError
-        The scenario or the map cannot be read, something cannot be measured, no algorithm of the
-        map runs, or this release has no map.
+        The scenario or the map cannot be read, something cannot be measured, or no algorithm of
+        the map runs.
     """
-    file = SHIPPED if map is None else Path(map)
-    if map is None and not file.exists():
-        raise UsageError(
-            "advise: this release has no map of costs yet; fedbench suite run map runs the experiment that makes one, and --map FILE "
-            "takes one of yours"
-        )
     given = load(scenario, overrides)
-    return _advice(given, saved.read(file), cost, seed, _typed(scenario, given, overrides))
+    return _advice(given, saved.read(SHIPPED if map is None else Path(map)), cost, seed, _typed(scenario, given, overrides))
 
 
 def _typed(scenario: str | Path | Scenario, given: Scenario, overrides: Sequence[str]) -> list[str]:

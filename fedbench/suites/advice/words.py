@@ -66,7 +66,7 @@ def rest(advice: Advice) -> Iterator[str]:
 def _options(advice: Advice) -> Iterator[str]:
     choices = (*advice.choices, *advice.with_public_data[:1])
     points = sorted({choice.tuned_at for choice in choices if choice.tuned_at})
-    where = f" (tuned at {' and '.join(points)} of the map)" if points else ""
+    where = f" (tuned at {_listed(points, 'and')} of the map)" if points else ""
     yield f"Options to start from{where}, and a command that compares them on the scenario:"
     yield from (f"{INDENT}{choice.selector}" for choice in choices)
     yield f"{INDENT}{advice.command}"
@@ -77,8 +77,8 @@ def _place(advice: Advice) -> Iterator[str]:
     if advice.measured_at:
         costs, points = [_title(cost) for cost in advice.measured_at], sorted(set(advice.measured_at.values()))
         yield (
-            f"The map does not predict {' and '.join(costs)} between its points: they were measured at the nearest one, "
-            f"{' and '.join(points)}. Ratios and probabilities have in them how far that was off at points held out."
+            f"The map does not predict {_listed(costs, 'and')} between its points: they were measured at the nearest one, "
+            f"{_listed(points, 'and')}. Ratios and probabilities have in them how far that was off at points held out."
         )
     if advice.outside:
         far = " That is far outside: take the answer as a guess, and let fedbench race compare them."
@@ -106,6 +106,6 @@ def _title(cost: str) -> str:
     return TITLES.get(cost, cost)
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: list[str], last: str = "or") -> str:
     """Returns `a, b or c`."""
-    return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

@@ -46,6 +46,7 @@ def document(results: Results, said: Map, others: Sequence[Results]) -> shown.Ma
         kinds=tuple(_kinds(results, said, columns)) if columns else (),
         notes=tuple(without_points(said, columns)),
         everywhere=tuple(_predicted(results, said, predicted)) if is_predicted else (_measured(results),),
+        levels=() if is_predicted else tuple(_levels(results)),
         waiting=_waiting_predicted(results, said) if is_predicted else _waiting_measured(results),
         elsewhere=tuple(_elsewhere(results, other) for other in others),
         sure=_sure(results, said),
@@ -141,6 +142,18 @@ def _measured(results: Results) -> shown.Everywhere:
         if one.largest.numbers is not None
     ]
     return shown.Everywhere(where="", points=count, rows=tuple(rows))
+
+
+def _levels(results: Results) -> Iterator[shown.Level]:
+    design = results.suite.designed()
+    for one in map_points.by_level(results):
+        at = {one.factor: one.level}
+        yield shown.Level(
+            name=factors.in_words(at),
+            words=factors.explained(design, at),
+            points=one.points,
+            rows=tuple(shown.Regrets(row=row, median=middle, largest=largest) for row, (middle, largest) in one.rows.items()),
+        )
 
 
 def _waiting_measured(results: Results) -> shown.Waiting | None:

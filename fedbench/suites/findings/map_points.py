@@ -3,8 +3,9 @@ is said of what lies in between."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.ranking import Ranking
@@ -18,7 +19,7 @@ from fedbench.suites.mapped.factors import AT_WORK, SPREAD, told
 from fedbench.suites.suite import Point
 from fedbench.written import Ratio
 
-MOST_WORST = 12
+MOST_WORST, MOST_AT_LEVEL = 12, 4
 UNITS = {"seconds": "seconds", **{axis: words for axis, (words, _) in OTHER_AXES.items()}}
 
 
@@ -27,7 +28,7 @@ def measured(results: Results, axes: Sequence[str]) -> Iterator[str]:
     middle = factors.base(results.suite.designed())
     yield (
         "Each cell has the cheapest algorithm with its cost, then the others of the set of the best with their regret. Factors that "
-        f"are not named are as in the middle: {factors.in_words(middle)}."
+        f"are not named are as in the middle: {factors.in_words(middle)}. On the site each point has a board of all its algorithms."
     )
     rows = []
     for point in (one for one in results.suite.points if one.kind in ("design", "held_out")):
@@ -87,10 +88,61 @@ def worst(results: Results) -> Iterator[str]:
     yield (
         f"The largest regret of each algorithm in seconds over the {count} points of the design with a verdict. It is overstated by "
         "chance, as the largest of several numbers is. An algorithm is not compared at points where it cannot run, or from which a race "
-        "dropped it and went on; there others cost less."
+        "dropped it and went on; there others cost less. Last, at how many points it is in the set of the best."
     )
-    cells = [(one.row, str(one.largest), one.at, f"{len(one.regrets)}") for one in rows[:MOST_WORST]]
-    yield table(("algorithm", "largest regret", "at", "compared at"), cells)
+    cells = [(one.row, str(one.largest), one.at, f"{len(one.regrets)}", f"{one.best}") for one in rows[:MOST_WORST]]
+    yield table(("algorithm", "largest regret", "at", "compared at", "among the best at"), cells)
+
+
+@dataclass(frozen=True)
+class AtLevel:
+    """What algorithms cost in seconds at the points of the design with one level of a factor that
+    have a verdict: how many points these are, and by algorithm that is compared at all of them the
+    median of its regrets and the largest, from the smallest median on."""
+
+    factor: str
+    level: Value
+    points: int
+    rows: dict[str, tuple[Ratio, Ratio]]
+
+
+def by_level(results: Results) -> list[AtLevel]:
+    """Returns the regrets at each level. Nothing else is held fixed: the other factors differ
+    between these points. Of two in the middle the larger one is the median."""
+    ranked, found = _rankings(results), []
+    for name, factor in results.suite.designed().factors.items():
+        for level in factor.values:
+            there = [one for point, one in ranked.items() if results.suite.point(point).levels[name] == level]
+            rows = {}
+            for row in sorted({row for one in there for row in one.rows}):
+                regrets = [one.regret(row) for one in there if row in one.rows]
+                known = sorted((one for one in regrets if one is not None), key=lambda one: one.value)
+                if len(known) == len(there):
+                    rows[row] = (_last(known[: len(known) // 2 + 1]), _last(known))
+            order = sorted(rows, key=lambda row: (*(one.value for one in rows[row]), row))
+            if there:
+                found.append(AtLevel(name, level, len(there), {row: rows[row] for row in order}))
+    return found
+
+
+def _last(ascending: Sequence[Ratio]) -> Ratio:
+    """Returns the last one; a lower bound if one of them is, since that one may be larger."""
+    is_bound = any(math.isinf(one.high) for one in ascending)
+    return replace(ascending[-1], high=math.inf) if is_bound else ascending[-1]
+
+
+def levels(results: Results) -> Iterator[str]:
+    """Yields the table of `by_level`."""
+    yield (
+        f"The median of the regrets in seconds over the points of the design with a level, and the largest: the {MOST_AT_LEVEL} algorithms "
+        "with the smallest median, of those that are compared at all of these points. The other factors differ between the points, so "
+        "this says what was measured, and predicts nothing."
+    )
+    rows = []
+    for one in by_level(results):
+        found = [f"{row} {middle.text}, at worst {largest.text}" for row, (middle, largest) in one.rows.items()]
+        rows.append([factors.in_words({one.factor: one.level}), f"{one.points}", "; ".join(found[:MOST_AT_LEVEL])])
+    yield table(("level", "points", "median regret"), rows)
 
 
 def prices(results: Results) -> dict[tuple[Value, Value], list[numbers.Waiting]]:

@@ -37,6 +37,9 @@ def of_map(results: Results, said: Map) -> Iterator[str]:
         yield from _decisions(results, said, predicted)
     yield "### If you know nothing"
     yield from _always(said) if SECONDS.name in predicted else map_points.worst(results)
+    if SECONDS.name not in predicted:
+        yield "### What costs little where"
+        yield from map_points.levels(results)
     yield "### What waiting costs"
     yield from _waiting(results, said) if SECONDS.name in predicted else map_points.waiting(results)
     yield "### How sure the map is"

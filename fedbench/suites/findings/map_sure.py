@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from statistics import median
 
 from fedbench.analysis.axes import AXES, SECONDS
 from fedbench.analysis.map.prediction import LEAST_HITS, MOST_ERROR, MOST_ROWS
+from fedbench.suites.findings import numbers
 from fedbench.suites.findings.markdown import table
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors
@@ -30,12 +31,27 @@ def how_sure(results: Results, said: Map) -> Iterator[str]:
             "Luck: independent tunings at the same point end with winners whose times differ by "
             f"{said.luck:.2f} (standard deviation of the logarithm, on the validation part)."
         )
+    lines += _boards(results)
     if said.public_data:
         lines.append(f"With public data, and so compared with none of the others: {', '.join(said.public_data)}.")
-    lines += [f"Left out: {name}, {reason}." for name, reason in said.left_out.items()]
+    lines += [f"Left out, {reason}: {names}." for reason, names in by_reason(said.left_out).items()]
     yield "\n".join(f"- {line}" for line in lines)
     if said.judged:
         yield from _prediction(results, said)
+
+
+def _boards(results: Results) -> Iterator[str]:
+    """Yields how small a difference boards show, and what the rule of holding changes on them."""
+    every = [(kind, point, one) for kind in results.systems for point, one in numbers.rankings(results, kind).items()]
+    several = [(kind, point, one) for kind, point, one in every if len(one.rows) > 1]
+    shown = [one.resolution for _, _, one in several if one.resolution is not None]
+    if shown:
+        yield (
+            f"Resolution: a board shows a ratio of {ratio(median(shown))} with a probability of 80 % (the median of "
+            f"{counted(len(shown), 'board')})."
+        )
+    changes = sum(len(set(numbers.leaders(results, kind, point).values())) > 1 for kind, point, _ in several)
+    yield f"At {changes} of {counted(len(several), 'board')} the cheapest algorithm depends on the rule of holding a target."
 
 
 def _prediction(results: Results, said: Map) -> Iterator[str]:
@@ -56,9 +72,17 @@ def _prediction(results: Results, said: Map) -> Iterator[str]:
                 f"{AXES[one.axis].words.capitalize()}: the error is of {counted(one.exact, 'cost')}. {counted(one.bounds, 'other')} missed "
                 f"a target with some seed, so that only a lower bound is known; {one.too_low} of them are predicted too low, and count too."
             )
-        if one.undecided:
-            told_points = "; ".join(f"{name}: {reason}" for name, reason in one.undecided.items())
-            yield f"{AXES[one.axis].words.capitalize()}: not judged, and counted as no hit: {told_points}."
+    undecided: dict[tuple[str, str], list[str]] = {}
+    for one in said.judged:
+        for reason, names in by_reason(one.undecided).items():
+            undecided.setdefault((names, reason), []).append(AXES[one.axis].words)
+    for (names, reason), axes in undecided.items():
+        yield f"{', '.join(axes).capitalize()}: not judged, and counted as no hit: {names}: {reason}."
+
+
+def by_reason(found: Mapping[str, str]) -> dict[str, str]:
+    """Returns by reason the names that have it, `a, b`."""
+    return {reason: ", ".join(name for name, why in found.items() if why == reason) for reason in found.values()}
 
 
 def _judged(one: Judged) -> list[str]:

@@ -17,13 +17,16 @@ MOST = 4  # rows of a set that a cell names
 
 
 def of_suite(results: Results) -> list[str]:
-    """Returns the sections on a suite with tuned rows."""
+    """Returns the sections on a suite with tuned rows. With a design every point has its own
+    levels, so that rows are compared at one point after the other (`map_points.measured`)."""
     found = []
     for kind, groups in results.systems.items():
         ranked = numbers.rankings(results, kind)
         if max((len(one.rows) for one in ranked.values()), default=0) < 2:
             if ranked:
                 found += [f"### {_title(kind)}", _alone(results, kind)]
+            continue
+        if results.suite.design is not None:
             continue
         words = ", ".join(dict.fromkeys(group.words for group in groups.values()))
         found += [f"### {_title(kind)}", f"The systems are {words}.", _always(results, kind), _regrets(results, kind)]
@@ -85,15 +88,22 @@ def _alone(results: Results, kind: str) -> str:
     rows = [[point, one.rows[0], results.told(point, one.targets), _cost_or_never(one)] for point, one in found.items()]
     text = "One algorithm has this system, so that it is compared with no other."
     if next(iter(results.systems[kind].values())).public_data:
-        head += ["server's gradients", "without public data", "its cost", "falls behind it below, gradients / s"]
+        head += [
+            "server's gradients",
+            "mean time",
+            "without public data",
+            "its mean time",
+            "falls behind it below, gradients / s",
+        ]
         leads = [servers.lead(results, kind, point) for point in found]
         rows = [[*row, *_lead(one)] for row, one in zip(rows, leads, strict=True)]
         text += (
             " Its server computes with models, which takes no time here. `server's gradients` is what the server computes until a target, "
             "in gradients of one example (three forward passes count as one). Beside it stands the cheapest algorithm without public data "
-            "and with as many clients at work that holds these targets with every seed, with its mean time. Last, the speed of the server "
-            "below which the algorithm takes longer than that one: the first number if its work overlaps with the clients' as far as it "
-            "can, the second if everybody waits for it."
+            "and with as many clients at work that holds these targets with every seed. Times are means over seeds and targets. Last, the "
+            "speed of the server below which the algorithm takes longer than that one: the first number if its work overlaps with the "
+            "clients' as far as it can, the second if everybody waits for it. Empty where a target is missed, or where a race gave the "
+            "two other numbers of seeds."
         )
     return "\n\n".join([text, table(head, rows)])
 
@@ -104,10 +114,11 @@ def _cost_or_never(one: Ranking) -> str:
 
 def _lead(found: servers.Lead | None) -> list[str]:
     if found is None:
-        return ["", "", "", ""]
+        return [""] * 5
     speeds = [digits(one) for one in (found.slowest, found.fastest) if one is not None]
     told = " to ".join(speeds) if len(speeds) == 2 else "always behind"
-    return [digits(found.gradients), found.rival, SHORT["seconds"](found.rival_seconds), told]
+    own, other = (SHORT["seconds"](seconds) for seconds in (found.seconds, found.rival_seconds))
+    return [digits(found.gradients), own, found.rival, other, told]
 
 
 def _always(results: Results, kind: str) -> str:
@@ -181,37 +192,45 @@ def _how_sure(results: Results, kind: str) -> str:
 
 
 def _algorithms(results: Results) -> list[str]:
-    """Returns the table of what belongs to an algorithm at all points together."""
-    head = (
-        "algorithm", "system", "at work, % of those allowed", "default / tuned", "at half the trials", "second best > 1.25",
-        "options at an edge", "did not finish",
-    )  # fmt: skip
-    rows = []
-    for name in results.names:
-        places = [one for board in results.tuned.values() if (one := board.of(name)) is not None]
-        if not places:
-            continue
-        defaults = list(numbers.default_over_tuned(results, name).values())
-        half = numbers.at_half(results, name)
-        rows.append(
-            (
-                name,
-                ", ".join(dict.fromkeys(one.group.kind for one in places)),
-                _between([100 * one.under_way / one.group.at_work for one in places if one.under_way is not None]),
-                ratio(numbers.geometric_mean(defaults)) if defaults else "",
-                "" if half is None else ratio(half),
-                *_marks(results, name),
-                f"{sum(one.unfinished for one in places)}",
-            )
-        )
-    text = (
-        "`at work` is how many of the clients that may be at work are at work on average, at the points with the fewest and the most; the "
-        "others wait. `default / tuned` is the cost with default options over that with tuned ones, where a miss counts with what the run "
-        "had spent. `at half the trials` is the expected time of the best of half of the trials over that of the best of all, on the "
-        "validation part; it is no interval. Then at how many points the second best trial takes more than 1.25 times as long as the "
-        "best, and at how many a chosen option lies in the outer 5 % of its interval. The first two ratios are geometric means over points."
+    """Returns the table of what belongs to an algorithm at all points together, without columns
+    that nobody fills. With a design an algorithm has as many systems as the points."""
+    columns = {
+        "algorithm": "",
+        "system": "",
+        "at work, % of those allowed": "How many of the clients that may be at work are at work on average, at the points with the fewest "
+        "and the most; the others wait.",
+        "default / tuned": "The cost with default options over that with tuned ones, as the geometric mean over points, where a miss "
+        "counts with what the run had spent.",
+        "at half the trials": "The expected time of the best of half of the trials over that of the best of all, on the validation part, "
+        "as the geometric mean over points; it is no interval.",
+        "second best > 1.25": "At how many points the second best trial takes more than 1.25 times as long as the best.",
+        "options at an edge": "At how many points a chosen option lies in the outer 5 % of its interval.",
+        "did not finish": "",
+    }
+    rows = [dict(zip(columns, row, strict=True)) for name in results.names if (row := _algorithm(results, name))]
+    if results.suite.design is not None:
+        columns.pop("system")
+    shown = {head: about for head, about in columns.items() if any(row[head] for row in rows)}
+    told = "\n".join(f"- `{head}`: {about}" for head, about in shown.items() if about)
+    return ["### The algorithms", told, table(list(shown), [[row[head] for head in shown] for row in rows])]
+
+
+def _algorithm(results: Results, name: str) -> tuple[str, ...]:
+    """Returns the line of an algorithm; nothing if it has no row."""
+    places = [one for board in results.tuned.values() if (one := board.of(name)) is not None]
+    if not places:
+        return ()
+    defaults = list(numbers.default_over_tuned(results, name).values())
+    half = numbers.at_half(results, name)
+    return (
+        name,
+        ", ".join(dict.fromkeys(one.group.kind for one in places)),
+        _between([100 * one.under_way / one.group.at_work for one in places if one.under_way is not None]),
+        ratio(numbers.geometric_mean(defaults)) if defaults else "",
+        "" if half is None else ratio(half),
+        *_marks(results, name),
+        f"{sum(one.unfinished for one in places)}",
     )
-    return ["### The algorithms", text, table(head, rows)]
 
 
 def _between(values: Sequence[float]) -> str:

@@ -1,16 +1,12 @@
 """A small map of made-up runs, as a file that advice can be asked from. The names of the algorithms
 are real ones, so that they can be run.
-
-Usage: python -m tests.analysis.map.made_up_map FILE
 """
 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +16,7 @@ from fedbench.analysis.map.factors import Design
 from fedbench.analysis.map.fit import fit
 from fedbench.analysis.map.kept import Costs
 from fedbench.analysis.map.prediction import Verdict
-from fedbench.analysis.map.saved import Saved, saved, write
+from fedbench.analysis.map.saved import Saved, saved
 from fedbench.scenarios.load import load
 from tests.analysis.map.made_up import FACTORS, PAIRS, World, points
 
@@ -70,12 +66,3 @@ def made_up(verdict: Verdict = GOOD, **changed: Any) -> Saved:
     """A map with three axes of costs."""
     axes = {axis: costs(seed, verdict) for seed, axis in enumerate(("seconds", "gradient_evaluations", "bytes"))}
     return saved(axes, **{**about(), **changed})
-
-
-def give(file: Path) -> None:
-    """Writes the map that pages and examples read."""
-    write(file, made_up())
-
-
-if __name__ == "__main__":
-    give(Path(sys.argv[1]))

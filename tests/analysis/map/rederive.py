@@ -49,8 +49,8 @@ class Columns:
         return (self.raw(at)[0] - self.centre) / self.scale
 
 
-def one_hot(values):
-    return np.eye(values.max() + 1)[values]
+def one_hot(values, width=None):
+    return np.eye(width or values.max() + 1)[values]
 
 
 def sampled(model, points, runs, draws=1500, burn=300, seed=1):
@@ -61,11 +61,14 @@ def sampled(model, points, runs, draws=1500, burn=300, seed=1):
     n = np.array([points["point"].index(point) for point in runs["point"]])
     x, limit, censored, count = model(points)[n], np.log(runs["cost"]), np.array(runs["is_censored"]), len(names)
     departures = (one_hot(k)[:, :, None] * x[:, None]).reshape(len(k), -1)
-    z = np.concatenate([x, departures, one_hot(n * count + k), one_hot(n), one_hot(n * 1000 + np.array(runs["seed"]))], 1)
+    fit, of_seeds = n * count + k, np.unique(n * 1000 + np.array(runs["seed"]), return_inverse=True)[1]
+    z = np.concatenate(
+        [x, departures, one_hot(fit, count * points_of(points)), one_hot(n, points_of(points)), one_hot(of_seeds)], 1
+    )
     drawn = list(zip(runs["algorithm"], runs.get("tuning") or [None] * len(k), strict=True))
     luck = {one: place for place, one in enumerate(dict.fromkeys(one for one in drawn if one[1] is not None))}
     lucky = np.array([[luck.get(one) == place for place in range(len(luck))] for one in drawn], float).reshape(len(k), -1)
-    kept = z.any(0)  # seeds that are nowhere
+    kept = z.any(0)  # an algorithm that has no run at a point
     columns = x.shape[1]
     sizes = [columns, count * columns, z.shape[1]]
     group = np.r_[

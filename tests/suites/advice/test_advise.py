@@ -18,7 +18,7 @@ import fedbench as fb
 from fedbench.analysis.map.saved import Saved, saved, write
 from fedbench.errors import UsageError
 from fedbench.registry import algorithm
-from fedbench.suites.advice import advise as module
+from fedbench.suites.advice.advise import SHIPPED
 from tests.analysis.map.made_up_map import BAD, GOOD, NAMES, about, costs, flat, made_up
 
 
@@ -227,12 +227,11 @@ def test_what_is_refused(ask: Any, more: dict[str, str], message: str) -> None:
         ask(made_up(), **more)
 
 
-def test_without_a_map_one_line_says_how_to_make_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(module, "SHIPPED", tmp_path / "map.npz")
-    with pytest.raises(UsageError, match=r"^advise: this release has no map of costs yet; fedbench suite run map .*--map FILE"):
-        fb.advise("digits-demo")
-    write(tmp_path / "map.npz", made_up())
-    assert fb.advise("digits-demo").choices
+def test_without_another_map_that_of_fedbench_is_asked() -> None:
+    said = fb.advise("digits-demo")
+    assert said == fb.advise("digits-demo", map=SHIPPED)
+    assert said.basis.startswith("Rests on suite map: 60 points, 3 seeds")
+    assert said.choices
 
 
 def test_a_scenario_of_ones_own_is_asked_for_as_it_is(ask: Any, tmp_path: Path) -> None:

@@ -28,6 +28,21 @@ def row_of(there, selector, options):
 
 
 @functools.cache
+def said_of(suite):  # by a map: its points, with their scenarios and levels, and who has public data
+    file = FOLDER / "suites" / suite / "map.json"
+    return json.loads(file.read_text()) if file.exists() else {"points": {}, "public_data": []}
+
+
+def belongs(suite, point, sizes, scenario, rows):
+    """Whether rows are of a point: by the map, else by their options and by the race's clients."""
+    known = said_of(suite)["points"]
+    if point in known:  # one algorithm found that it cannot run
+        return scenario == known[point]["scenario"]
+    run = all(rows) and next(iter(rows[0].values()))
+    return run and (not sizes or [run["at_work"], run["clients"]][-len(sizes) :] == sizes)
+
+
+@functools.cache
 def load(suite):
     """{(point, name): the row with tuned options, its runs by seed}, algorithms not in rounds."""
     runs = pq.read_table(FOLDER / "suites" / suite / "runs.parquet").to_pylist()
@@ -39,12 +54,18 @@ def load(suite):
         run["spent"] = np.array([np.rint(seconds * 1e9), *counts]).astype(np.int64)  # "as whole nanoseconds"
         run.update(said["scenario"] | said["algorithm"] | json.loads(run["rest"])["ledger"])
         rows.setdefault(said["scenario_hash"], {}).setdefault(run["selector"], {})[run["seed"]] = run
+    raced = json.loads(file.read_text()) if (file := FOLDER / "suites" / suite / "race.json").exists() else {"points": {}}
+    sizes = {
+        point: [int(x) for x in re.findall(r"\d+", looks[0]["group"].replace(",", ""))]
+        for point, looks in raced["points"].items()
+    }
     for point, lines in re.findall(r'^  "(.+)":\n((?:    .*\n)+)', (FOLDER / "tuned" / f"{suite}.yaml").read_text(), re.M):
         chosen = {key: json.loads(choice)["options"] for key, choice in re.findall(r'"(.+?)": (.*)', lines)}
         names = [key if key.split("[")[0] in chosen else key.split("[")[0] for key in chosen]
-        found = [[row_of(there, *choice) for choice in chosen.items()] for there in rows.values()]
-        (found,) = filter(all, found)  # the scenario that has all that was chosen for the point
-        tuned |= {(point, name): row for name, row in zip(names, found, strict=True)}
+        found = {key: [row_of(there, *choice) for choice in chosen.items()] for key, there in rows.items()}
+        found = [x for key, x in found.items() if belongs(suite, point, sizes.get(point), key, x)]
+        (found,) = found  # the scenario that has all that was chosen for the point
+        tuned |= {(point, name): row for name, row in zip(names, found, strict=True) if row}
     return tuned, {run["name"] for run in runs if run["messages_peak"] > 1}  # jobs at different models at work together
 
 
@@ -118,24 +139,30 @@ class Board:
         shown = f"{round(x, max(0, 2 - int(np.floor(np.log10(x))))):,.12g}{(' s', '', ' MB')[axis]}"
         return "never" if self.never[row] else "≥ " * int(self.lower[row]) + shown
 
-    def decision(self, axis):
-        """The cheapest row with its cost, and the others of the set, with regrets."""
+    def decision(self, axis, page):
+        """The cheapest row with its cost, then the set with regrets; who costs alike as on the
+        page."""
         regret, best = self.regret[axis], self.best[axis]
         rest = [k for k in regret.argsort() if self.inside[axis, k] and k != best]
         rest = [f"{self.names[k]} {'≥ ' * int(self.beaten[axis, k])}{regret[k]:.2f}" for k in rest]
+        first = [x for x in page.partition("; ")[2].split(", ") if x in rest][:4]
+        if [x.partition(" ")[2] for x in first] == [x.partition(" ")[2] for x in rest[:4]]:
+            rest[:4] = first
         rest[4:] = [f"{len(rest) - 4} more"] * (len(rest) > 4)
         return f"**{self.names[best]}** {self.spent(axis)}" + "; " * bool(rest) + ", ".join(rest)
 
-    def cell(self, column, name):
+    def cell(self, column, name, page):
         if column.endswith("at work") or "fewest" in column:
-            return self.decision(1 if "gradients" in column else 2 if "bytes" in column else 0)
+            return self.decision(1 if "gradients" in column else 2 if "bytes" in column else 0, page)
         what, k = name if column == self.point else column, self.names.index(name) if name in self.names else 0
         told = {"targets": self.shown, "algorithm": self.names[0], "cost": self.spent(), "cheapest, cost": self.spent()}
         if what not in self.names:
             return self.rounds() if "rounds" in what else told.get(what, "" if column == self.point else None)
+        return "never" if self.never[k] else f"**{self.ratio(k)}**" if self.inside[0, k] else self.ratio(k)
+
+    def ratio(self, k):
         (low, high), beaten = self.ends[:, 0, k], int(self.beaten[0, k])
-        text = f"{'≥ ' * beaten}{self.regret[0, k]:.2f} [{low:.2f}, {'∞' if beaten else f'{high:.2f}'}]"
-        return "never" if self.never[k] else f"**{text}**" if self.inside[0, k] else text
+        return f"{'≥ ' * beaten}{self.regret[0, k]:.2f} [{low:.2f}, {'∞' if beaten else f'{high:.2f}'}]"
 
     def rounds(self):
         """As "the smallest cost of rows in rounds over that of the others" that reach a target."""
@@ -149,14 +176,16 @@ class Board:
 
 def prior(boards, axis):
     """(v0, f0), "fitted (Smyth 2004) to S K / (K - 1) of all rows without a miss"."""
-    found, half = [], (boards[0].seeds - 1) / 2
+    found, half = [], []
     for board, rows in ((board, ~board.lower) for board in boards if sum(~board.lower) >= 3):  # "groups with at least three"
         s = scatter(board.y[axis, rows], np.full((1, board.seeds), True)) * rows.sum() / (rows.sum() - 1)
         found += [x for x in np.maximum(s, (board.step[axis, rows] ** 2 / 12).mean((1, 2))) if x > 0]  # "the same least value"
+        half += [(board.seeds - 1) / 2] * (len(found) - len(half))
     if len(found) < 4:
         return 1.0, 0.0  # "fewer than four such rows"
     e = np.log(found) - special.digamma(half) + np.log(half)
-    f = optimize.brentq(lambda f: special.polygamma(1, f) - max(1e-8, e.var(ddof=1) - special.polygamma(1, half)), 1e-6, 1e9)
+    noise = special.polygamma(1, half).mean()
+    f = optimize.brentq(lambda f: special.polygamma(1, f) - max(1e-8, e.var(ddof=1) - noise), 1e-6, 1e9)
     return np.exp(e.mean() + special.digamma(f) - np.log(f)), 2 * f
 
 
@@ -164,6 +193,11 @@ def prior(boards, axis):
 def boards(suite):  # by (system, point)
     (tuned, _), found = load(suite), {}
     for of, system, head, rows in TABLES:
+        if of != suite:
+            continue
+        if "levels" in head:
+            found |= {(system, p): Board(suite, p, compared(suite, p)) for p in dict.fromkeys(p for p, _ in tuned)}
+            continue
         names = dict.fromkeys(row["cost" in head] for row in rows if of == suite and {"targets", "cost"} & {rows[0][0], *head})
         for point in dict.fromkeys(point for point, name in tuned if name in names):
             board = Board(suite, point, [name for name in names if (point, name) in tuned])
@@ -172,6 +206,37 @@ def boards(suite):  # by (system, point)
     for board in (board for board in found.values() if len(board.names) > 1):
         board.judge(v0, f0)
     return found
+
+
+def compared(suite, point):
+    """Rows without public data that a race kept, from the archive: the table names the best."""
+    tuned, left = load(suite)[0], {*said_of(suite)["public_data"], "centralised"}
+    there = {name: len(row) for (where, name), row in tuned.items() if where == point and name not in left}
+    return [name for name, seeds in there.items() if seeds == max(there.values())]
+
+
+def largest(suite, name):
+    """The largest regret at points of the design, where, at how many compared and among the
+    best."""
+    there = {p: board for (_, p), board in boards(suite).items() if p.startswith("design") and name in board.names}
+    at = max(there, key=lambda p: there[p].regret[0, there[p].names.index(name)])
+    best = sum(board.inside[0, board.names.index(name)] for board in there.values())
+    return there[at].ratio(there[at].names.index(name)), at, f"{len(there)}", f"{best}"
+
+
+def at_level(suite, level):
+    """Median regrets at the points with a level, the larger one of two in the middle, and the
+    largest, of rows that are at all of them; a bound if a smaller one is a bound."""
+    factor, value = level.split(" ")
+    levels = {p: said["levels"][factor] for p, said in said_of(suite)["points"].items() if p.startswith("design")}
+    there = {p: x for p, x in levels.items() if (x if isinstance(x, str) else f"{x:g}") == value}
+    several, found = [board for (_, p), board in boards(suite).items() if p in there and len(board.names) > 1], []
+    for name in sorted(set.intersection(*(set(board.names) for board in several))):
+        one = sorted((board.regret[0, k], int(board.beaten[0, k])) for board in several for k in [board.names.index(name)])
+        places = len(one) // 2, len(one) - 1
+        found.append([*(one[k][0] for k in places), name, *(max(lower for _, lower in one[: k + 1]) for k in places)])
+    told = [f"{name} {'≥ ' * a}{x:.2f}, at worst {'≥ ' * b}{y:.2f}" for x, y, name, a, b in sorted(found)]
+    return f"{len(several)}", "; ".join(told[:4])
 
 
 def draws(n):
@@ -200,12 +265,16 @@ def cells(suite, system, header, row):
     """What they should have; nothing if they are not covered."""
     if "worst" in header:
         return always(suite, system, row[0])
-    there, found = {} if {"updates", "default / tuned"} & {*header} else boards(suite), []
-    for column in header[1:]:
+    if header[0] == "level":
+        return at_level(suite, row[0])
+    if "largest regret" in header:
+        return largest(suite, row[0])
+    there, found = {} if {"updates", "did not finish", "verdict", "spread"} & {*header} else boards(suite), []
+    for column, page in zip(header[1:], row[1:], strict=True):
         where = re.sub("^a", "A", column.split(", ")[-1]) if column.endswith("at work") else system
         board = there.get((system, column), there.get((where, row[0])))
         none = "no verdict" if there and re.search("at work$|fewest|rounds|^cost$", column) else None
-        found.append(board.cell(column, row[0]) if board else none)
+        found.append(board.cell(column, row[0], page) if board else none)
     return found
 
 

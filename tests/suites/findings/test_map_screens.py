@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fedbench.suites.findings import map_points
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import asking, fitting
@@ -71,6 +72,17 @@ def test_a_number_at_work_that_no_point_has_is_named(both: tuple[Results, Map]) 
     assert "has 7 at work" not in text
 
 
+def test_the_section_of_its_records_compares_no_rows_over_points(both: tuple[Results, Map]) -> None:
+    """Every point has its own levels. What stands alone is still told, and what nobody fills has no
+    column."""
+    text = section(written(*both), "## small")
+    assert "Regret in seconds" not in text
+    assert "falls behind it below" in text
+    (head,) = [line for line in text.splitlines() if line.startswith("| algorithm")]
+    assert head == "| algorithm | did not finish |"
+    assert "`default / tuned`" not in text
+
+
 def test_many_that_may_be_best_are_counted(both: tuple[Results, Map]) -> None:
     results, said = both
     names = {f"a{k}": (1.0 + k / 10, 1.0, 1.5) for k in range(7)}
@@ -112,10 +124,13 @@ def test_how_sure_it_is(both: tuple[Results, Map]) -> None:
     assert "independent tunings" not in text
     found = cells(text, "virtual time")
     assert found[4:] == ["1", "4 of 4", "predicts"]
-    lucky = both[1].model_copy(update={"luck": 0.213, "left_out": {"fedlin": "it never arrives"}})
+    never = dict.fromkeys(("fedlin", "quafl"), "it never arrives")
+    lucky = both[1].model_copy(update={"luck": 0.213, "left_out": {**never, "fedavg": "it is late"}})
     again = section(written(both[0], lucky), "### How sure the map is")
     assert "winners whose times differ by 0.21" in again
-    assert "- Left out: fedlin, it never arrives." in again
+    assert "(the median of " in text
+    assert "the cheapest algorithm depends on the rule of holding a target." in text
+    assert "- Left out, it never arrives: fedlin, quafl.\n- Left out, it is late: fedavg." in again
 
 
 def test_where_each_may_be_the_best(both: tuple[Results, Map]) -> None:
@@ -139,6 +154,15 @@ def test_without_prediction_there_are_points_and_nothing_in_between(both: tuple[
     assert cells(nothing, "fedbuff")[1].startswith("1.3")
     assert cells(nothing, "fedbuff")[3] == "12"
     assert cells(nothing, "asysg")[3] == "5"
+    assert int(cells(nothing, "fedbuff")[4]) == sum("fedbuff" in one for one in map_points.best(results).values()) > 0
+    levels, there = section(text, "### What costs little where"), results.suite.points
+    of_asysg = [one.name for one in there if one.kind == "design" and one.levels["at_work"] == 20]
+    assert cells(levels, "at_work 20")[1] == f"{len(of_asysg)}" == "5"
+    assert cells(levels, "at_work 20")[2].split("; ")[0] == "asysg 1.00, at worst 1.00"
+    assert "asysg" not in cells(levels, "at_work 3")[2], "it cannot run there"
+    found = {(one.factor, one.level): one.rows for one in map_points.by_level(results)}["at_work", 20]
+    regrets = sorted(map_points.always(results)[1][0].regrets[point].value for point in of_asysg)
+    assert tuple(one.value for one in found[map_points.always(results)[1][0].row]) == (regrets[2], regrets[4])
     waiting = section(text, "### What waiting costs")
     assert cells(waiting, "8")[2].startswith("1.6"), "of one point"
     assert cells(waiting, "8")[3].endswith("(2 points)")
@@ -164,6 +188,9 @@ def test_where_prediction_fails_is_named(both: tuple[Results, Map]) -> None:
     assert f"Virtual time: none of those named is within 10 % of the best at held-out-02 ({where})." in text
     assert "Virtual time: not judged, and counted as no hit: held-out-01: nobody arrives." in text
     assert cells(text, "virtual time")[5:] == ["3 of 5", "**does not predict**"]
+    alike = failing(said, "seconds", "bytes", undecided=dict.fromkeys(("held-out-01", "held-out-03"), "nobody arrives"))
+    text = section(written(results, alike), "### How sure the map is")
+    assert "Virtual time, traffic: not judged, and counted as no hit: held-out-01, held-out-03: nobody arrives." in text
 
 
 def test_without_points_held_out_nobody_knows(both: tuple[Results, Map]) -> None:

@@ -12,10 +12,13 @@ from fedbench.documents.site import Beside
 from fedbench.leaderboard import check, of_suite, write
 from fedbench.leaderboard.pages import changes, speed
 from fedbench.suites import suite as suites
+from fedbench.suites.findings import map_document
 from fedbench.suites.findings.document import document
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.reference import reference_for, reference_of
 from fedbench.suites.findings.results import Results, load
+from fedbench.suites.mapped import statements
+from fedbench.suites.mapped.statements import Map
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 
@@ -36,11 +39,17 @@ def _found() -> list[Results]:
     return [load(suites.load(name), RESULTS / "tuned", RESULTS / "suites") for name in names[1].split()]
 
 
+@pytest.fixture(scope="module", name="maps")
+def _maps(found: list[Results]) -> dict[str, Map]:
+    return {one.suite.name: statements.read(RESULTS / "suites" / one.suite.name, one) for one in found if one.suite.has_map}
+
+
 @pytest.mark.slow
-def test_the_page_is_of_the_records(found: list[Results]) -> None:
+def test_the_page_is_of_the_records(found: list[Results], maps: dict[str, Map]) -> None:
     """To the last digit."""
+    assert list(maps) == ["map"]
     command = f"fedbench suite report {' '.join(one.suite.name for one in found)}"
-    assert page(found, command) == PUBLISHED
+    assert page(found, command, maps) == PUBLISHED
 
 
 @pytest.mark.slow
@@ -60,16 +69,21 @@ def test_later_entrants_touched_no_row(found: list[Results]) -> None:
 
 
 @pytest.mark.slow
-def test_a_site_is_made_of_the_records(found: list[Results], tmp_path: Path) -> None:
+def test_a_site_is_made_of_the_records(found: list[Results], maps: dict[str, Map], tmp_path: Path) -> None:
     """Every page of it, and nothing is on it that its data do not say."""
+    shown = {one.suite.name: map_document.document(one, maps[one.suite.name], []) for one in found if one.suite.name in maps}
     documents = [
-        of_suite(document(one, reference_for(one)), {"tuned": one.complete(tuned=True), "default": one.complete(tuned=False)})
+        of_suite(
+            document(one, reference_for(one), shown.get(one.suite.name)),
+            {"tuned": one.complete(tuned=True), "default": one.complete(tuned=False)},
+        )
         for one in found
     ]
     beside = Beside(speed=speed.read(RESULTS / "asv"), changes=changes.read(RESULTS / "changes.yaml"))
     index = write(documents, tmp_path, beside=beside)
     assert check(tmp_path) == []
-    assert f"{len(found[0].runs):,} runs" in index.read_text()
+    there = [rows for one in found[:1] for kind in (True, False) for rows in one.complete(tuned=kind).values()]
+    assert f"{sum(len(runs) for rows in there for runs in rows.values()):,} runs on boards" in index.read_text()
     rows = sum(len(of_point) for one in found for kind in (True, False) for of_point in one.complete(tuned=kind).values())
     pages = sum(1 for one in found for _ in (tmp_path / one.suite.name).glob("*/*.html"))
     assert pages == rows, "a page a row"

@@ -95,7 +95,8 @@ MADE = " ".join((ROOT / "docs/learn/how-the-map-was-made.md").read_text().split(
     [
         ("9,094 runs are made, and all of them finished", "9,094 runs (9,094 finished)"),
         (
-            "is 0.51 where 0.20 was allowed, 0.56 by gradients and 0.84 by bytes. The nearest point of the design does as well by time (0.50)",
+            "is 0.51 where 0.20 was allowed, 0.56 by gradients and 0.84 by bytes. The nearest point of the design does as well by time "
+            "(0.50)",
             "| virtual time | 0.51 | 0.50 | 0.57 | 5 | 7 of 12 | **does not predict** | | gradient evaluations | 0.56 | 0.64 | 0.56 | 4 | "
             "4 of 12 | **does not predict** | | traffic | 0.84 | 1.03 | 0.84 | 6 | 4 of 12 | **does not predict** |",
         ),

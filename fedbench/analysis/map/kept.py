@@ -106,10 +106,11 @@ class Costs:
         levels = {factor.name: self.points[factor.name] for factor in self.design.factors}
         return Presence.of(levels, self.log, self.is_bound)
 
-    def nearest(self, place: Mapping[str, float], numbers: Numbers) -> int:
-        """Returns the number of the nearest point of the design, the first of those that are
-        equally near."""
-        return int(self.distances(place, numbers).argmin())
+    def nearest(self, place: Mapping[str, float], numbers: Numbers, usable: Flags | None = None) -> int:
+        """Returns the number of the nearest point of the design, of the usable ones if there are
+        some (N,); the first of those that are equally near."""
+        apart = self.distances(place, numbers)
+        return int((apart if usable is None or not usable.any() else np.where(usable, apart, np.inf)).argmin())
 
     def distances(self, place: Mapping[str, float], numbers: Numbers, among: Collection[str] = ()) -> Floats:
         """Returns how far away the points are (N,), in some factors or in all: 2 is the range of a

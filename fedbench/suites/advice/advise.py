@@ -90,8 +90,9 @@ class Advice:
     is_far : bool
         Whether a factor is so far outside that the answer is a guess.
     measured_at : dict of str
-        By cost that the map does not predict between its points, the nearest one: the answer is
-        what was measured there, with how far that has been from other places.
+        By cost that the map does not predict between its points, the nearest one at which an
+        algorithm holds all targets: the answer is what was measured there, with how far that has
+        been from other places.
     basis : str
         What the answer rests on.
     command : str
@@ -197,7 +198,7 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
         if answer.among:
             raise UsageError(
                 f"advise: {answer.among} algorithms of the map run on scenario {given.name}, and all of them miss a target at "
-                f"{answer.point}, the nearest point of the map, so that no cost is known"
+                "every point of the map, so that no cost is known"
             )
         why = next((f": {reason}" for reason in reasons.values() if reason), "")
         raise UsageError(f"advise: no algorithm of the map runs on scenario {given.name}{why}")

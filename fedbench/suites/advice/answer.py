@@ -23,7 +23,8 @@ class Answer:
     log: draws of log costs (B, K).
     runs: which algorithms run there and have a cost (K,).
     among: how many run there; more than have a cost if some missed a target at `point`.
-    point: the nearest point of the map, if it does not predict others and this was measured there.
+    point: the nearest point of the map at which one of them has a cost, if the map does not predict
+    others and this was measured there.
     enough: the algorithms of which, with the probability SURE, one is close to the best; the most
     probable one first.
     """
@@ -45,7 +46,8 @@ class Answer:
             log = costs.at(place, about.numbers)
             there = runs = competes & costs.runs_at(place, about.numbers)
         else:
-            nearest = costs.nearest(place, about.numbers)
+            holds = np.asarray((competes & ~np.isnan(costs.log) & ~costs.is_bound).any(axis=1))
+            nearest = costs.nearest(place, about.numbers, holds)
             point, log = str(costs.points["point"][nearest]), costs.measured_at(nearest)
             there = competes & ~np.isnan(costs.log[nearest])
             runs = there & ~costs.is_bound[nearest]

@@ -77,8 +77,9 @@ def _place(advice: Advice) -> Iterator[str]:
     if advice.measured_at:
         costs, points = [_title(cost) for cost in advice.measured_at], sorted(set(advice.measured_at.values()))
         yield (
-            f"The map does not predict {_listed(costs, 'and')} between its points: they were measured at the nearest one, "
-            f"{_listed(points, 'and')}. Ratios and probabilities have in them how far that was off at points held out."
+            f"The map does not predict {_listed(costs, 'and')} between its points: they were measured at the nearest one at which "
+            f"an algorithm holds all targets, {_listed(points, 'and')}. Ratios and probabilities have in them how far that was off at "
+            "points held out."
         )
     if advice.outside:
         far = " That is far outside: take the answer as a guess, and let fedbench race compare them."

@@ -134,7 +134,7 @@ def test_a_map_that_does_not_predict_answers_from_the_nearest_point(ask: Any) ->
     assert found.among == 4, "FedAvg was not run there, and FedEcho is in a group of its own"
     point = given.points["point"][given.nearest({level.factor: level.taken for level in found.levels}, about()["numbers"])]
     assert found.measured_at == {"seconds": point}
-    assert f"measured at the nearest one, {point}." in str(found)
+    assert f"measured at the nearest one at which an algorithm holds all targets, {point}." in str(found)
     missed = replace(given, is_bound=np.arange(6)[None] == 4 + np.zeros((len(log), 1)))
     assert ask(one(missed)).among == 4, "it runs there"
     assert "fednova" not in [choice.algorithm for choice in ask(one(missed)).choices], "what a miss would cost is not known"
@@ -144,8 +144,13 @@ def test_a_map_that_does_not_predict_answers_from_the_nearest_point(ask: Any) ->
 
 def test_where_nobody_holds_the_targets_there_is_no_answer(ask: Any) -> None:
     given = flat(range(6), verdict=BAD)
+    place = {level.factor: level.taken for level in ask(one(replace(given, verdict=GOOD))).levels}
+    first, second = np.argsort(given.distances(place, about()["numbers"]), kind="stable")[:2]
+    given = replace(given, log=np.zeros(given.log.shape), is_bound=np.zeros(given.log.shape, bool))
+    given.is_bound[first] = True
+    assert ask(one(given)).measured_at == {"seconds": given.points["point"][second]}, "the next point has an answer"
     given = replace(given, log=np.zeros(given.log.shape), is_bound=np.ones(given.log.shape, bool))
-    with pytest.raises(UsageError, match=r"5 algorithms of the map run on .*all of them miss a target at p\d+, the nearest"):
+    with pytest.raises(UsageError, match=r"5 algorithms of the map run on .*all of them miss a target at every point"):
         ask(one(given))
 
 

@@ -11,7 +11,7 @@ from fedbench import written
 from fedbench.analysis.map.answers import SURE
 from fedbench.analysis.map.prediction import LEAST_HITS, MOST_ERROR, MOST_ROWS
 from fedbench.documents.board import Group
-from fedbench.documents.map import Always, Choice, Column, Elsewhere, Everywhere, Judged, Map, Waiting
+from fedbench.documents.map import Always, Choice, Column, Elsewhere, Everywhere, Judged, Level, Map, Waiting
 from fedbench.documents.parts import Kind, Spent
 from fedbench.documents.suite import Document
 from fedbench.leaderboard.decisions import AXES as FEWEST
@@ -20,7 +20,8 @@ from fedbench.written import Ratio
 
 MOST = 4  # algorithms that a cell names
 FEW = 3  # those that a cell of the home page names
-AT_LEVEL = 4  # algorithms that are named at a level of a factor
+AT_LEVEL, AT_BRIEF_LEVEL = 4, 2  # algorithms that are named at a level of a factor, and on the home page
+BRIEFLY = ("skew", "spread", "at_work")  # the factors that the home page has, by the names of `suites.mapped.factors`
 LONGEST, SHORT = 10, 8  # lines of a table of always the same algorithm, and of that on the home page
 SURELY = written.percent(SURE)
 WORDS: dict[Spent, str] = {"seconds": "time", "gradient_evaluations": "gradients", "bytes": "bytes"}
@@ -64,7 +65,9 @@ class View:
     rule: str
     seeds: str
     most: int = LONGEST
+    brief_levels: Sequence[Level] = ()
     at_level: int = AT_LEVEL
+    at_brief_level: int = AT_BRIEF_LEVEL
     few: int = SHORT
     surely: str = SURELY
     words: Mapping[Spent, str] = field(default_factory=lambda: WORDS)
@@ -79,6 +82,7 @@ def view(document: Document) -> View:
         map=shown,
         brief_heads=heads(timed(shown)),
         brief=lines(shown, is_brief=True),
+        brief_levels=[one for one in shown.levels if one.name.split(" ")[0] in BRIEFLY],
         heads=heads(shown.columns),
         lines=lines(shown),
         headline=headline(shown),

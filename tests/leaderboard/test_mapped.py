@@ -92,6 +92,9 @@ def test_without_prediction_nothing_of_the_model_is_shown(record: Make, tmp_path
     assert "near 2 of 2 1 of 2 2.20 [2.10, 2.30] rough" in front
     assert "The best at each point" in page
     assert "some are slow speed 4 3 near 1.10 at worst ≥ 1.70" in page
+    assert "some are slow" not in front, "it is of none of the factors of the home page"
+    front, _ = site(tmp_path, record, changed(predicted=[], columns=[], kinds=[], levels=[{**levels[0], "name": "skew 4"}]))
+    assert "some are slow skew 4 3 near 1.10 at worst ≥ 1.70" in front
     sure = {**MAP["sure"], "judged": []}
     assert "nobody knows whether" in mapped.verdict(full(record, map=changed(predicted=[], sure=sure)).map)  # type: ignore[arg-type]
 

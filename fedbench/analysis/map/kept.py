@@ -18,7 +18,7 @@ from fedbench.analysis.map import between
 from fedbench.analysis.map.between import Numbers
 from fedbench.analysis.map.draws import Draws, expected
 from fedbench.analysis.map.factors import Columns, Design, Floats
-from fedbench.analysis.map.prediction import Verdict, measured, over_seeds
+from fedbench.analysis.map.prediction import Verdict, measured
 from fedbench.analysis.map.presence import Presence
 from fedbench.analysis.map.runs import Flags
 
@@ -35,8 +35,9 @@ class Costs:
     around: how those of every draw depart from it (B, K, P), float16.
     own, shared: as in `Draws` (B,).
     log: measured log costs (N, K), NaN where an algorithm has no runs.
-    error: their standard deviations (N, K), of seeds and of the luck of one tuning.
     is_bound: where a run was censored, so that the cost is a lower bound (N, K).
+    regret: logarithms of costs over that of the best, as the boards of the points have them (N, K),
+    NaN where an algorithm has none.
     """
 
     design: Design
@@ -49,17 +50,16 @@ class Costs:
     own: Floats
     shared: Floats
     log: Floats
-    error: Floats
     is_bound: Flags
+    regret: Floats
 
     @classmethod
-    def of(cls, draws: Draws, points: Columns, verdict: Verdict | None) -> Costs:
+    def of(cls, draws: Draws, points: Columns, verdict: Verdict | None, regret: Floats) -> Costs:
         """Returns what is kept of draws. `points` are those to which the model was fitted, as `fit`
-        has them, and `verdict` is that of `prediction.judged`."""
+        has them, `verdict` is that of `prediction.judged`, and `regret` has the logarithms of the
+        regrets at these points (N, K)."""
         kept = np.unique(np.linspace(0, len(draws.own) - 1, MOST_DRAWS).astype(np.int64))
-        centre, found, runs = draws.coefficients.mean(axis=0), measured(draws.fit.runs), draws.fit.runs
-        given = draws.fit.variances
-        luck = given.tuning if len(draws.fit.found.luck) else 0.0
+        centre, found = draws.coefficients.mean(axis=0), measured(draws.fit.runs)
         return cls(
             draws.design,
             draws.algorithms,
@@ -71,8 +71,8 @@ class Costs:
             draws.own[kept],
             draws.shared[kept],
             found.log,
-            np.sqrt(over_seeds(runs, given.noise) + luck),
             found.is_bound,
+            regret,
         )
 
     @property
@@ -106,12 +106,6 @@ class Costs:
         levels = {factor.name: self.points[factor.name] for factor in self.design.factors}
         return Presence.of(levels, self.log, self.is_bound)
 
-    def nearest(self, place: Mapping[str, float], numbers: Numbers, usable: Flags | None = None) -> int:
-        """Returns the number of the nearest point of the design, of the usable ones if there are
-        some (N,); the first of those that are equally near."""
-        apart = self.distances(place, numbers)
-        return int((apart if usable is None or not usable.any() else np.where(usable, apart, np.inf)).argmin())
-
     def distances(self, place: Mapping[str, float], numbers: Numbers, among: Collection[str] = ()) -> Floats:
         """Returns how far away the points are (N,), in some factors or in all: 2 is the range of a
         factor."""
@@ -119,13 +113,3 @@ class Costs:
         coordinates = replace(self.design, factors=kept).coordinates
         apart = coordinates(self.points) - between.at(coordinates, kept, place, numbers)
         return np.asarray(np.round(np.sqrt(np.square(apart).sum(axis=1)), 9))
-
-    def measured_at(self, point: int) -> Floats:
-        """Returns draws of what a place near a point may cost, by what was measured there (B, K):
-        they scatter by seeds and luck, or by how far the nearest point was off where that was
-        tried. Infinite for an algorithm that was censored there, and NaN for one without runs."""
-        normal = np.random.Generator(np.random.Philox([self.seed, 3])).standard_normal((len(self.own), len(self.algorithms)))
-        # That error is one of a difference of two costs.
-        off = 0.0 if self.verdict is None else self.verdict.nearest / np.sqrt(2)
-        found = self.log[point] + np.maximum(self.error[point], off) * normal
-        return np.where(self.is_bound[point], np.inf, found)

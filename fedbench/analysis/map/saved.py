@@ -26,7 +26,7 @@ from fedbench.errors import UsageError, quoted
 from fedbench.scenarios.problems import validated
 
 LARGEST, LARGEST_UNPACKED = 64 << 20, 256 << 20  # bytes of a file
-ARRAYS = ("centre", "around", "own", "shared", "log", "error", "is_bound")
+ARRAYS = ("centre", "around", "own", "shared", "log", "is_bound", "regret")
 OF_DESIGN = ("groups", "centre", "scale")
 DESCRIBED = ("factors", "interactions", "middle", "half", "terms", "left_out")
 """The fields of a design that are arrays, and those that are in the JSON."""
@@ -100,7 +100,7 @@ def _costs(part: CostsPart, before: str, arrays: Arrays, where: str) -> Costs:
     draws = len(arrays.get(f"{before}own", ()))
     wanted = {
         "centre": ("f8", names, rows), "around": ("f2", draws, names, rows), "own": ("f8", draws), "shared": ("f8", draws),
-        "log": ("f8", points, names), "error": ("f8", points, names), "is_bound": ("b1", points, names),
+        "log": ("f8", points, names), "is_bound": ("b1", points, names), "regret": ("f8", points, names),
         "design.groups": ("i8", rows), "design.centre": ("f8", rows), "design.scale": ("f8", rows),
     }  # fmt: skip
     found = dict(_fitting(wanted, before, arrays, where))
@@ -116,13 +116,15 @@ def _costs(part: CostsPart, before: str, arrays: Arrays, where: str) -> Costs:
 
 
 def _fitting(wanted: Mapping[str, tuple[Any, ...]], before: str, arrays: Arrays, where: str) -> Iterator[tuple[str, Any]]:
-    """Yields arrays of the wanted types and shapes, of finite numbers; measured costs may be
+    """Yields arrays of the wanted types and shapes, of finite numbers; what was measured may be
     NaN."""
     for name, (kind, *shape) in wanted.items():
         array = arrays.get(before + name)
         if array is None or array.dtype != np.dtype(kind) or array.shape != tuple(shape):
             got = "none" if array is None else f"{array.dtype} {array.shape}"
             raise UsageError(f"{where}: {name} must be {np.dtype(kind)} {tuple(shape)}, got {got}")
-        if not (np.isfinite(array) | np.isnan(array) & (name == "log")).all() or (name == "design.scale" and (array <= 0).any()):
+        if not (np.isfinite(array) | np.isnan(array) & (name in ("log", "regret"))).all() or (
+            name == "design.scale" and (array <= 0).any()
+        ):
             raise UsageError(f"{where}: {name} must be finite{' and above 0' if name == 'design.scale' else ''}")
         yield name, array

@@ -19,6 +19,7 @@ from fedbench.scenarios.load import load, overrides_of, validate
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites.advice import words
 from fedbench.suites.advice.answer import Answer
+from fedbench.suites.advice.nearby import Nearby, Worth
 from fedbench.suites.advice.place import Level, is_other_task, levels, outside
 from fedbench.suites.advice.rows import refused, started, tuned_near
 from fedbench.written import Ratio
@@ -40,17 +41,20 @@ class Choice:
         The algorithm with options to start from, as `run` takes it.
     tuned_at : str
         The point of the map at which these options were tuned; empty for default options.
-    probability : float
-        That it is within 10 % of the best.
+    probability : float or None
+        That it is within 10 % of the best. None where the map does not predict the cost that is to
+        be small.
     ratios : dict of Ratio
         By cost, its expected cost over that of the best on that axis, with the ends of a 95 %
-        interval. A cost that the map does not have of it is missing.
+        interval. Of a cost that the map does not predict, the geometric mean of the regrets at the
+        nearest points, with the smallest and the largest: at least so much, since targets are
+        missed. A cost that the map does not have of it is missing.
     """
 
     algorithm: str
     selector: str
     tuned_at: str
-    probability: float
+    probability: float | None
     ratios: Mapping[str, Ratio]
 
 
@@ -66,17 +70,19 @@ class Advice:
         The cost that is to be small: seconds, gradient_evaluations or bytes.
     is_sure : bool
         Whether at most five algorithms are enough, so that with 90 % probability one of them is
-        within 10 % of the best.
-    needed : int
-        How many algorithms are enough.
+        within 10 % of the best. False where the map does not predict the cost.
+    needed : int or None
+        How many algorithms are enough. None where the map does not predict the cost.
     choices : tuple of Choice
-        These algorithms, the most probable one first; of more than five, the first five.
+        These algorithms, the most probable one first; of more than five, the first five. Where the
+        map does not predict the cost, the five that cost least at the nearest points.
     among : int
         How many algorithms of the map can run on the scenario without public data.
     refused : dict of str
         By algorithm that cannot run there, why.
     others : dict of tuple of str
-        By other cost, the algorithms that are enough there; empty if they are more than five.
+        By other cost, the algorithms that are enough there; empty if they are more than five. Of a
+        cost that the map does not predict, the five that cost least at the nearest points.
     with_public_data : tuple of Choice
         The same of the algorithms that use the server's public data, if the scenario has any. They
         are compared with each other alone; the words and the command have the first.
@@ -89,10 +95,12 @@ class Advice:
         if the map does not know.
     is_far : bool
         Whether a factor is so far outside that the answer is a guess.
-    measured_at : dict of str
-        By cost that the map does not predict between its points, the nearest one at which an
-        algorithm holds all targets: the answer is what was measured there, with how far that has
-        been from other places.
+    measured_at : dict of tuple of str
+        By cost that the map does not predict between its points, the nearest of them, at which the
+        answer was measured; the nearest one first.
+    worth : Worth or None
+        What such an answer was worth at the points of the map, each asked as if it had no runs;
+        None where the map predicts the cost.
     basis : str
         What the answer rests on.
     command : str
@@ -102,7 +110,7 @@ class Advice:
     scenario: str
     cost: str
     is_sure: bool
-    needed: int
+    needed: int | None
     choices: tuple[Choice, ...]
     among: int
     refused: Mapping[str, str]
@@ -112,7 +120,8 @@ class Advice:
     outside: tuple[str, ...]
     transfer: tuple[str, ...]
     is_far: bool
-    measured_at: Mapping[str, str]
+    measured_at: Mapping[str, tuple[str, ...]]
+    worth: Worth | None
     basis: str
     command: str
 
@@ -187,31 +196,29 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
     place = {level.factor: level.taken for level in found}
     with_cap = given.model_copy(update={"at_work": given.at_work or given.clients})
     selectors = {name: about.selectors.get(name, name) for one in read.costs.values() for name in one.algorithms}
-    near = {name: tuned_near(name, place, costs, about) for name in selectors}
-    reasons = refused(selectors, with_cap, [seed, *range(SEEDS)], {name: options for name, (_, options) in near.items()})
+    tuned = {name: tuned_near(name, place, costs, about) for name in selectors}
+    reasons = refused(selectors, with_cap, [seed, *range(SEEDS)], {name: options for name, (_, options) in tuned.items()})
     answers, apart = (
-        {axis: Answer.of(one, place, about, reasons, public_data=public_data) for axis, one in read.costs.items()}
+        {
+            axis: (Answer if one.predicts else Nearby).of(one, place, about, reasons, public_data=public_data)
+            for axis, one in read.costs.items()
+        }
         for public_data in (False, True)
     )
-    answer = answers[cost]
-    if not answer.runs.any():
-        if answer.among:
-            raise UsageError(
-                f"advise: {answer.among} algorithms of the map run on scenario {given.name}, and all of them miss a target at "
-                "every point of the map, so that no cost is known"
-            )
+    answer, near = answers[cost], {axis: one for axis, one in answers.items() if isinstance(one, Nearby)}
+    if not answer.among:
         why = next((f": {reason}" for reason in reasons.values() if reason), "")
         raise UsageError(f"advise: no algorithm of the map runs on scenario {given.name}{why}")
 
-    def choices(of: Mapping[str, Answer]) -> tuple[Choice, ...]:
-        return tuple(_choice(name, of, cost, selectors[name], with_cap, near[name]) for name in of[cost].enough[:MOST_ROWS])
+    def choices(of: Mapping[str, Answer | Nearby]) -> tuple[Choice, ...]:
+        return tuple(_choice(name, of, cost, selectors[name], with_cap, tuned[name]) for name in of[cost].enough[:MOST_ROWS])
 
     chosen, with_public_data = choices(answers), choices(apart)
     return Advice(
         scenario=given.name,
         cost=cost,
-        is_sure=len(answer.enough) <= MOST_ROWS,
-        needed=len(answer.enough),
+        is_sure=cost not in near and len(answer.enough) <= MOST_ROWS,
+        needed=None if cost in near else len(answer.enough),
         choices=chosen,
         among=answer.among,
         refused={name: reason for name, reason in reasons.items() if reason},
@@ -221,7 +228,8 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
         outside=tuple(outside(here, found, about)),
         transfer=tuple(words.transferred(about, cost)) if is_other_task(given, validate(about.scenario, "map")) else (),
         is_far=any(level.is_far for level in found),
-        measured_at={axis: one.point for axis, one in answers.items() if one.point},
+        measured_at={axis: one.points for axis, one in near.items()},
+        worth=near[cost].worth if cost in near else None,
         basis=words.basis(about, costs),
         command=_command(typed, (choice.selector for choice in (*chosen, *with_public_data[:1]))),
     )
@@ -235,7 +243,7 @@ def _command(typed: Sequence[str], selectors: Iterable[str]) -> str:
 
 def _choice(
     name: str,
-    answers: Mapping[str, Answer],
+    answers: Mapping[str, Answer | Nearby],
     cost: str,
     selector: str,
     scenario: Scenario,

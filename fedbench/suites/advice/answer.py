@@ -1,4 +1,4 @@
-"""What a map says of a place on one axis of costs."""
+"""What the model of a map says of a place, on an axis of costs that it predicts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ class Answer:
     """Which algorithms to try at a place, on one axis.
 
     log: draws of log costs (B, K).
-    runs: which algorithms run there and have a cost (K,).
-    among: how many run there; more than have a cost if some missed a target at `point`.
-    point: the nearest point of the map at which one of them has a cost, if the map does not predict
-    others and this was measured there.
+    runs: which algorithms run there (K,).
     enough: the algorithms of which, with the probability SURE, one is close to the best; the most
     probable one first.
     """
@@ -32,8 +29,6 @@ class Answer:
     costs: Costs
     log: Floats
     runs: Flags
-    among: int
-    point: str
     enough: list[str]
 
     @classmethod
@@ -41,22 +36,19 @@ class Answer:
         cls, costs: Costs, place: Mapping[str, float], about: MapPart, reasons: Mapping[str, str], *, public_data: bool
     ) -> Answer:
         competes = np.array([not reasons[name] and (name in about.public_data) == public_data for name in costs.algorithms])
-        point = ""
-        if costs.predicts:
-            log = costs.at(place, about.numbers)
-            there = runs = competes & costs.runs_at(place, about.numbers)
-        else:
-            holds = np.asarray((competes & ~np.isnan(costs.log) & ~costs.is_bound).any(axis=1))
-            nearest = costs.nearest(place, about.numbers, holds)
-            point, log = str(costs.points["point"][nearest]), costs.measured_at(nearest)
-            there = competes & ~np.isnan(costs.log[nearest])
-            runs = there & ~costs.is_bound[nearest]
+        log = costs.at(place, about.numbers)
+        runs = competes & costs.runs_at(place, about.numbers)
         enough: list[str] = []
         if runs.any():
             close = close_to_best(log[:, None], runs[None])[0]
             chosen = predicted_set(log[:, None], runs[None], SURE)[0]
             enough = [costs.algorithms[k] for k in np.argsort(-close, kind="stable") if chosen[k]]
-        return cls(costs, log, runs, int(there.sum()), point, enough)
+        return cls(costs, log, runs, enough)
+
+    @property
+    def among(self) -> int:
+        """How many algorithms are compared."""
+        return int(self.runs.sum())
 
     def probability(self, name: str) -> float:
         """Returns with which probability an algorithm is close to the best."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+import numpy as np
+
 from fedbench.analysis.map.draws import Draws
-from fedbench.analysis.map.factors import Columns, Factor
+from fedbench.analysis.map.factors import Columns, Factor, Floats
 from fedbench.analysis.map.kept import Costs
 from fedbench.analysis.map.parts import Transfer
 from fedbench.analysis.map.prediction import Verdict
@@ -43,6 +45,7 @@ def of_results(results: Results, fitted: Fitted, said: Map, day: str, transfers:
         results.frozen,
         fitted.whole,
         {one.axis: one.verdict for one in said.judged},
+        regrets={axis: regrets(results, said.design, one.algorithms, axis) for axis, one in fitted.whole.items()},
         labels=results.labels,
         public_data=fitted.entered.public_data,
         records=len(results.runs),
@@ -53,12 +56,26 @@ def of_results(results: Results, fitted: Fitted, said: Map, day: str, transfers:
     )
 
 
+def regrets(results: Results, points: Sequence[str], algorithms: Sequence[str], axis: str) -> Floats:
+    """Returns the logarithms of the regrets on an axis that boards have at some points (N, K); NaN
+    for an algorithm without one."""
+    boards, found = results.tuned or results.default, np.full((len(points), len(algorithms)), np.nan)
+    for n, point in enumerate(points):
+        for group in boards[point].groups if point in boards else ():
+            ranking = boards[point].ranking(group, axis)
+            for row in ranking.rows:
+                if row in algorithms and (regret := ranking.regret(row)) is not None:
+                    found[n, algorithms.index(row)] = np.log(regret.value)
+    return found
+
+
 def made(
     suite: Suite,
     frozen: Tuned | None,
     draws: Mapping[str, Draws],
     verdicts: Mapping[str, Verdict],
     *,
+    regrets: Mapping[str, Floats],
     labels: Mapping[str, str],
     public_data: Collection[str],
     records: int,
@@ -75,6 +92,7 @@ def made(
         draws: by axis, of models that were fitted to runs at the points of the design.
         verdicts: by axis, whether the points held out were predicted. Without one an axis does not
             predict. A point that could not be judged is a miss.
+        regrets: by axis, as `regrets` returns them.
         labels: by selector of the suite, the name of the algorithm in the model.
         public_data: the names of those that use public data.
         records, seeds: how many records the map rests on, and the fewest and the most of a row.
@@ -95,7 +113,7 @@ def made(
     }
     chosen = {} if frozen is None else {point.name: frozen.points.get(point.name, {}) for point in several}
     return saved(
-        {axis: Costs.of(one, points, verdicts.get(axis)) for axis, one in draws.items()},
+        {axis: Costs.of(one, points, verdicts.get(axis), regrets[axis]) for axis, one in draws.items()},
         suite=suite.name,
         commit=commit,
         made=made,

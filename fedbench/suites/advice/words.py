@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedbench.analysis.map.kept import Costs
 from fedbench.analysis.map.parts import MapPart
+from fedbench.suites.advice.nearby import NEAR
 from fedbench.written import NONE, counted, estimate, percent
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ def answer(advice: Advice) -> tuple[str, str]:
     """Returns what to take, and how sure that is."""
     best = f"within 10 % of the fewest {_title(advice.cost)}"
     here = ", if it is as on the map, which has no such scenario" if advice.outside else ""
+    if advice.worth is not None:
+        return (
+            f"{advice.scenario}: try {_listed([choice.algorithm for choice in advice.choices])}.",
+            f"The map does not predict {_title(advice.cost)} between its points. Of the {counted(advice.among, 'algorithm')} that can "
+            f"run here, these cost least at the {NEAR} that are nearest, {_listed(list(advice.measured_at[advice.cost]), 'and')}.",
+        )
     if advice.is_sure:
         one = "it" if len(advice.choices) == 1 else "one of them"
         return (
@@ -47,13 +54,14 @@ def table(advice: Advice) -> tuple[list[str], list[list[str]]]:
     costs = [advice.cost, *advice.others]
     rows = []
     for choice in advice.choices:
-        rows.append([choice.algorithm, percent(choice.probability), *(str(choice.ratios.get(cost, NONE)) for cost in costs)])
-    return ["algorithm", "close", *(_title(cost) for cost in costs)], rows
+        close = [] if choice.probability is None else [percent(choice.probability)]
+        rows.append([choice.algorithm, *close, *(str(choice.ratios.get(cost, NONE)) for cost in costs)])
+    return ["algorithm", *([] if advice.worth else ["close"]), *(_title(cost) for cost in costs)], rows
 
 
 def rest(advice: Advice) -> Iterator[str]:
     """Yields what else there is to say. Lines that are copied begin with two spaces."""
-    yield 'Costs are over those of the best, with 95 % intervals; "close" is the probability to be within 10 % of it.'
+    yield from _meaning(advice)
     others = [f"fewest {_title(cost)}: {_listed(list(names)) or 'cannot say'}" for cost, names in advice.others.items()]
     if others:
         yield f"For other costs: {'; '.join(others)}."
@@ -61,6 +69,25 @@ def rest(advice: Advice) -> Iterator[str]:
         name = advice.with_public_data[0].algorithm
         yield f"With the server's public data also try {name}; such algorithms are compared with each other alone."
     yield from ("", *_options(advice), "", *_place(advice))
+
+
+def _meaning(advice: Advice) -> Iterator[str]:
+    """Yields what the numbers of the table are, and what such an answer was worth."""
+    if advice.worth is None:
+        yield 'Costs are over those of the best, with 95 % intervals; "close" is the probability to be within 10 % of it.'
+    predicted = [_title(cost) for cost in (advice.cost, *advice.others) if cost not in advice.measured_at]
+    if advice.measured_at:
+        which = f"But for {_listed(predicted, 'and')}, costs" if predicted else "Costs"
+        yield (
+            f"{which} are over those of the best at each of these points: the mean, and the smallest and the largest; more where targets "
+            "were missed."
+        )
+    if advice.worth is not None:
+        low, high = advice.worth.interval
+        yield (
+            f"At each of its {advice.worth.points} points, asked as if it had no runs there, the map names one within 10 % of the best at "
+            f"{advice.worth.hits} ({percent(low)} to {percent(high)}); the first one is at {advice.worth.first}."
+        )
 
 
 def _options(advice: Advice) -> Iterator[str]:
@@ -74,13 +101,9 @@ def _options(advice: Advice) -> Iterator[str]:
 
 def _place(advice: Advice) -> Iterator[str]:
     yield f"Measured: {', '.join(map(str, advice.levels))}."
-    if advice.measured_at:
-        costs, points = [_title(cost) for cost in advice.measured_at], sorted(set(advice.measured_at.values()))
-        yield (
-            f"The map does not predict {_listed(costs, 'and')} between its points: they were measured at the nearest one at which "
-            f"an algorithm holds all targets, {_listed(points, 'and')}. Ratios and probabilities have in them how far that was off at "
-            "points held out."
-        )
+    if advice.measured_at and advice.worth is None:
+        costs, points = [_title(cost) for cost in advice.measured_at], next(iter(advice.measured_at.values()))
+        yield f"Nearest points, for {_listed(costs, 'and')}: {_listed(list(points), 'and')}."
     if advice.outside:
         far = " That is far outside: take the answer as a guess, and let fedbench race compare them."
         known = f" Known of other tasks: {'; '.join(advice.transfer)}." if advice.transfer else ""

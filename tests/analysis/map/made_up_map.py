@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fedbench.analysis.map.draws import drawn
-from fedbench.analysis.map.factors import Design
+from fedbench.analysis.map.draws import Draws, drawn
+from fedbench.analysis.map.factors import Columns, Design
 from fedbench.analysis.map.fit import fit
 from fedbench.analysis.map.kept import Costs
-from fedbench.analysis.map.prediction import Verdict
+from fedbench.analysis.map.prediction import Verdict, measured
 from fedbench.analysis.map.saved import Saved, saved
 from fedbench.scenarios.load import load
 from tests.analysis.map.made_up import FACTORS, PAIRS, World, points
@@ -34,7 +34,13 @@ def costs(seed: int, verdict: Verdict = GOOD) -> Costs:
     truth = World(departure=(0.4, 0.3, 0.1, 0.2)).truth(generator, Design.over(FACTORS, PAIRS, at))
     columns = truth.runs(generator, at["point"], truth.expected(generator, at), seeds=(3, 4))
     columns["algorithm"] = [NAMES[int(name[1:])] for name in columns["algorithm"]]
-    return Costs.of(drawn(fit(columns, at, FACTORS, PAIRS), replicates=2, draws=50), at, verdict)
+    return kept(drawn(fit(columns, at, FACTORS, PAIRS), replicates=2, draws=50), at, verdict)
+
+
+def kept(draws: Draws, at: Columns, verdict: Verdict | None) -> Costs:
+    """What is kept of draws, with regrets by what was measured."""
+    log = measured(draws.fit.runs).log
+    return Costs.of(draws, at, verdict, log - np.nanmin(log, axis=1, keepdims=True))
 
 
 def flat(log: Sequence[float], own: float = 1e-9, verdict: Verdict = GOOD) -> Costs:

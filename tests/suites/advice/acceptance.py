@@ -94,7 +94,7 @@ def _named(scenario: Scenario, file: Path, cost: str) -> Sequence[Choice]:
     except UsageError as error:
         print(f"no answer for {scenario.content_hash()}, {cost}: {error}")
         return ()
-    return found.choices if found.is_sure else ()
+    return found.choices if found.is_sure or found.worth else ()
 
 
 def _choice(of: Mapping[str, object]) -> Choice:

@@ -19,6 +19,7 @@ from fedbench.analysis.map.saved import Saved, saved, write
 from fedbench.errors import UsageError
 from fedbench.registry import algorithm
 from fedbench.suites.advice.advise import SHIPPED
+from fedbench.suites.advice.nearby import Worth
 from tests.analysis.map.made_up_map import BAD, GOOD, NAMES, about, costs, flat, made_up
 
 
@@ -123,45 +124,51 @@ def _keeping_everybody() -> Any:
     return replace(flat(range(6)), algorithms=("area", "favano", "fedlin", "fedsgd", "malenia", "quafl"))
 
 
-def test_a_map_that_does_not_predict_answers_from_the_nearest_point(ask: Any) -> None:
-    """And says so. The measured costs there have nothing to do with the model's."""
+def test_a_map_that_does_not_predict_answers_from_the_nearest_points(ask: Any) -> None:
+    """And says so, and what that is worth. The regrets there have nothing to do with the model's
+    costs."""
     given = flat(range(6), verdict=BAD)
-    log = np.full(given.log.shape, 3.0)
-    log[:, 4], log[:, 1] = 0.0, np.nan
-    given = replace(given, log=log, error=np.full(log.shape, 0.01), is_bound=np.zeros(log.shape, bool))
-    found = ask(one(given))
-    assert [choice.algorithm for choice in found.choices] == ["fednova"]
-    assert found.among == 4, "FedAvg was not run there, and FedEcho is in a group of its own"
-    point = given.points["point"][given.nearest({level.factor: level.taken for level in found.levels}, about()["numbers"])]
-    assert found.measured_at == {"seconds": point}
-    assert f"measured at the nearest one at which an algorithm holds all targets, {point}." in str(found)
-    missed = replace(given, is_bound=np.arange(6)[None] == 4 + np.zeros((len(log), 1)))
-    assert ask(one(missed)).among == 4, "it runs there"
-    assert "fednova" not in [choice.algorithm for choice in ask(one(missed)).choices], "what a miss would cost is not known"
-    assert ask(one(replace(given, verdict=GOOD))).measured_at == {}
-    assert "nearest one" not in str(ask(one(replace(given, verdict=GOOD))))
+    log = np.tile(np.log([4.0, np.nan, 2.0, 1.0, 1.0, 8.0]), (len(given.log), 1))
+    found = ask(one(replace(given, regret=log)))
+    assert [choice.algorithm for choice in found.choices] == [NAMES[k] for k in (4, 2, 0, 5)]
+    assert [choice.probability for choice in found.choices] == [None] * 4
+    assert found.choices[1].ratios["seconds"].numbers == pytest.approx((2, 2, 2))
+    assert (found.is_sure, found.needed, found.among) == (False, None, 4), "FedAvg has no runs, FedEcho has its own group"
+    place = {level.factor: level.taken for level in found.levels}
+    near = np.argsort(given.distances(place, about()["numbers"]), kind="stable")[:5]
+    points = tuple(given.points["point"][k] for k in near)
+    assert found.measured_at == {"seconds": points}
+    assert found.worth == Worth(24, 24, 24)
+    said = str(found)
+    assert said.startswith(
+        f"digits-demo: try {NAMES[4]}, {NAMES[2]}, {NAMES[0]} or {NAMES[5]}.\nThe map does not predict virtual seconds"
+    )
+    assert "names one within 10 % of the best at 24 (86 % to 100 %); the first one is at 24." in said
+    assert f"these cost least at the 5 that are nearest, {', '.join(points[:-1])} and {points[-1]}.\n" in said
+    assert "close" not in said.split("\n")[2]
+    assert "probability" not in said
+    sure = ask(one(replace(given, verdict=GOOD, regret=log)))
+    assert (sure.measured_at, sure.worth) == ({}, None)
+    assert "Nearest points" not in str(sure)
 
 
-def test_where_nobody_holds_the_targets_there_is_no_answer(ask: Any) -> None:
+def test_without_runs_near_by_there_is_no_answer(ask: Any) -> None:
     given = flat(range(6), verdict=BAD)
-    place = {level.factor: level.taken for level in ask(one(replace(given, verdict=GOOD))).levels}
-    first, second = np.argsort(given.distances(place, about()["numbers"]), kind="stable")[:2]
-    given = replace(given, log=np.zeros(given.log.shape), is_bound=np.zeros(given.log.shape, bool))
-    given.is_bound[first] = True
-    assert ask(one(given)).measured_at == {"seconds": given.points["point"][second]}, "the next point has an answer"
-    given = replace(given, log=np.zeros(given.log.shape), is_bound=np.ones(given.log.shape, bool))
-    with pytest.raises(UsageError, match=r"5 algorithms of the map run on .*all of them miss a target at every point"):
-        ask(one(given))
+    with pytest.raises(UsageError, match=r"^advise: no algorithm of the map runs on scenario digits-demo$"):
+        ask(one(replace(given, regret=np.full(given.log.shape, np.nan))))
 
 
 def test_the_cost_that_is_not_predicted_is_named(ask: Any) -> None:
     """The others are those of the place."""
     given, measured = flat(range(6)), flat(range(6), verdict=BAD)
-    log = np.zeros(measured.log.shape)
-    both = saved({"seconds": given, "bytes": replace(measured, log=log, is_bound=log > 0)}, **about())
-    found = ask(both)
+    found = ask(saved({"seconds": given, "bytes": measured}, **about()))
     assert list(found.measured_at) == ["bytes"]
-    assert "The map does not predict bytes between its points" in str(found)
+    assert (found.is_sure, found.worth) == (True, None)
+    assert len(found.others["bytes"]) == 5
+    said = str(found)
+    assert '"close" is the probability' in said
+    assert "But for virtual seconds, costs are over those of the best at each of these points" in said
+    assert "Nearest points, for bytes: " in said
 
 
 def test_the_command_runs_what_it_names(ask: Any) -> None:
@@ -194,10 +201,7 @@ def test_an_answer_has_at_most_25_lines(ask: Any) -> None:
     """With everything there is to say."""
     transfer = [{"where": "cnn", "axis": "seconds", "points": 12, "agreement": 0.8, "low": 0.6, "high": 0.9}] * 4
     worst = {axis: flat([0.0] * 6, own=1.0, verdict=BAD) for axis in ("seconds", "gradient_evaluations", "bytes")}
-    worst = {
-        axis: replace(given, log=np.zeros_like(given.log), error=np.ones_like(given.log), is_bound=given.is_bound & False)
-        for axis, given in worst.items()
-    }
+    worst = {axis: replace(given, regret=np.zeros_like(given.log)) for axis, given in worst.items()}
     found = ask(saved(worst, **{**about(), "transfer": transfer}), "local.steps=900", "dropout=0.5", "clients=30")
     assert len(found.choices) == 5
     assert found.is_far

@@ -23,7 +23,14 @@ from tests.analysis.map.made_up import World
 from tests.analysis.map.made_up_map import GOOD
 
 NAMES = {"fedavg": "fedavg", "fedbuff": "fedbuff", "mifa[sampling=without_replacement,start=warm]": "mifa"}
-ABOUT = {"public_data": (), "records": 540, "seeds": (3, 3), "commit": "0123456789ab", "made": "2026-12-01"}
+ABOUT = {
+    "regrets": {"seconds": np.zeros((60, 3))},
+    "public_data": (),
+    "records": 540,
+    "seeds": (3, 3),
+    "commit": "0123456789ab",
+    "made": "2026-12-01",
+}
 
 
 @pytest.fixture(scope="module", name="suite")

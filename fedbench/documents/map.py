@@ -43,7 +43,7 @@ class Always(Part):
     over points, None if only measured, and the largest, at a point that is named.
 
     others: the mean on the other axes that are predicted.
-    points: at how many points it was compared.
+    points: at how many points it was compared; if only measured, at how many it holds a target.
     best: at how many of them it is in the set of the best.
     """
 
@@ -67,11 +67,12 @@ class Everywhere(Part):
 
 
 class Regrets(Part):
-    """The median of the regrets of a row in seconds over several points, and the largest."""
+    """The median of the regrets of a row in seconds over several points, and the largest, None if
+    it holds no target at one of them. They have no interval."""
 
     row: Text
     median: Ratio
-    largest: Ratio
+    largest: Ratio | None
 
 
 class Level(Part):
@@ -166,6 +167,9 @@ class Sure(Part):
     seed, noise: between seeds, and within one.
     fit: how an algorithm departs at a point from what the factors say, as a factor.
     luck: of winners of independent tunings; None without them.
+    resolution: the ratio that a board of the design shows with a probability of 80 %, the median.
+    boards, changed: how many boards of several rows the design has, and at how many of them the
+    rule of holding a target decides who is the cheapest.
     """
 
     seeds: Annotated[tuple[Count, Count], Field(strict=False)]
@@ -174,6 +178,9 @@ class Sure(Part):
     noise: Amount
     fit: Triple
     luck: Amount | None
+    resolution: Amount | None
+    boards: Count
+    changed: Count
     judged: Few[Judged]
 
 

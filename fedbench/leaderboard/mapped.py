@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 from fedbench import written
 from fedbench.analysis.map.answers import SURE
 from fedbench.analysis.map.prediction import LEAST_HITS, MOST_ERROR, MOST_ROWS
-from fedbench.documents.board import Group
 from fedbench.documents.map import Always, Choice, Column, Elsewhere, Everywhere, Judged, Level, Map, Waiting
-from fedbench.documents.parts import Kind, Spent
+from fedbench.documents.parts import Spent
 from fedbench.documents.suite import Document
 from fedbench.leaderboard.decisions import AXES as FEWEST
 from fedbench.leaderboard.standings import listed
@@ -89,7 +87,7 @@ def view(document: Document) -> View:
         verdict=verdict(shown),
         waiting=waiting(shown.waiting, is_predicted=shown.is_predicted) if shown.waiting else "",
         elsewhere=[line for one in shown.elsewhere for line in elsewhere(one)],
-        sure=list(sure(document, shown)),
+        sure=list(sure(shown)),
         rule=rule(),
         seeds=seeds(shown),
     )
@@ -184,8 +182,8 @@ def knowing_nothing(one: Everywhere) -> str:
     where = f"With {one.where}, always" if one.where else "Always"
     if row.mean is None:
         return (
-            f"Nothing is said of other clients than those measured. There `{row.row}` was compared at {row.points} of {one.points} "
-            f"points, is among the best at {row.best}, and costs {row.worst} times as much as the best at worst"
+            f"Nothing is said of other clients than those measured. There `{row.row}` holds a target at {row.points} of {one.points} "
+            f"points. Where it does worst it takes {row.worst} times as long as the best"
         )
     return (
         f"{where} using `{row.row}` costs {_estimate(row.mean)} times as much as the best on average, and {_estimate(row.worst)} "
@@ -235,26 +233,24 @@ def elsewhere(one: Elsewhere) -> Iterator[str]:
 # ---- how sure ----
 
 
-def sure(document: Document, shown: Map) -> Iterator[str]:
+def sure(shown: Map) -> Iterator[str]:
     """Yields how sure the map is: prediction, seeds, resolution, luck and the rule of reaching."""
     for one in (one for one in shown.sure.judged if one.axis == "seconds"):
         yield predicted(one)
     missed = written.percent(shown.sure.censored)
     yield f"At a point of the design an algorithm has {seeds(shown)} seeds. {missed} of the runs miss a target."
-    groups = list(_groups(document))
-    shares = [one.axes["seconds"].resolution for one in groups]
-    known = [share for share in shares if share is not None]
-    if known:
+    if shown.sure.resolution is not None:
         yield (
-            f"Two algorithms are told apart with a probability of 80 % if one costs {written.ratio(median(known))} times as much as the "
-            f"other (the median of {len(known)} points)."
+            f"Two algorithms are told apart at a point of the design with a probability of 80 % if one costs "
+            f"{written.ratio(shown.sure.resolution)} times as much as the other (the median of {shown.sure.boards} points)."
         )
     if shown.sure.luck is not None:
         yield f"The winners of independent tunings at the same point differ by {shown.sure.luck:.2f} (standard deviation of log time)."
-    led = [one for one in groups if one.leaders]
-    if led:
-        changed = sum(len(set(one.leaders.values())) > 1 for one in led)
-        yield f"At {changed} of {len(led)} points the cheapest algorithm depends on the rule of holding a target."
+    if shown.sure.boards:
+        yield (
+            f"At {shown.sure.changed} of {shown.sure.boards} points of the design the cheapest algorithm depends on the rule of holding a "
+            "target."
+        )
 
 
 def seeds(shown: Map) -> str:
@@ -267,13 +263,6 @@ def predicted(one: Judged) -> str:
         f"At {one.hits} of {one.points} points that the map had not seen, one of the algorithms that it names (the median is "
         f"{one.named:g}) is within 10 % of the best."
     )
-
-
-def _groups(document: Document) -> Iterator[Group]:
-    """Yields the groups without public data in which algorithms are compared in seconds."""
-    kind: Kind = document.kinds[0]
-    for of_point in document.groups[kind].values():
-        yield from (one for one in of_point if not one.public_data and one.axes["seconds"].leader is not None)
 
 
 def rule() -> str:

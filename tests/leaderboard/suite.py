@@ -180,6 +180,7 @@ MAP: dict[str, Any] = {
     ],
     "sure": {
         "seeds": [3, 10], "censored": 0.04, "seed": 0.06, "noise": 0.09, "fit": _ratio(0.2), "luck": 0.21,
+        "resolution": 1.3, "boards": 9, "changed": 4,
         "judged": [
             {
                 "axis": "seconds", "predicts": True, "error": 0.12, "nearest": 0.2, "main": 0.16, "named": 3.0, "hits": 11, "points": 12,

@@ -83,6 +83,7 @@ def environment() -> Environment:
     )
     environment.globals |= {
         "at_least": written.AT_LEAST,
+        "at_most": written.AT_MOST,
         "plus_minus": written.PLUS_MINUS,
         "best_mark": Markup(f'<span class="best-mark" aria-hidden="true">{written.BEST}</span>'),
     }

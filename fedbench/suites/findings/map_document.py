@@ -16,6 +16,7 @@ from fedbench.suites.design.schema import Design, Value
 from fedbench.suites.findings import map_points
 from fedbench.suites.findings.map_points import ends_of
 from fedbench.suites.findings.map_screens import without_points, work_of
+from fedbench.suites.findings.map_sure import boards
 from fedbench.suites.findings.numbers import Waiting
 from fedbench.suites.findings.results import Results
 from fedbench.suites.mapped import factors
@@ -217,7 +218,7 @@ def _miss(point: str, one: Missed) -> shown.Miss:
 
 
 def _sure(results: Results, said: Map) -> shown.Sure:
-    own = next(one for one in said.sure if one.axis == SECONDS.name)
+    own, found = next(one for one in said.sure if one.axis == SECONDS.name), boards(results)
     return shown.Sure(
         seeds=said.seeds,
         censored=said.censored,
@@ -225,6 +226,9 @@ def _sure(results: Results, said: Map) -> shown.Sure:
         noise=own.noise,
         fit=own.fit,
         luck=said.luck,
+        resolution=found.resolution,
+        boards=found.count,
+        changed=found.changed,
         judged=tuple(_judged(results, one) for one in said.judged),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.ranking import Ranking
@@ -17,7 +17,7 @@ from fedbench.suites.findings.tables import OTHER_AXES, cell
 from fedbench.suites.mapped import factors
 from fedbench.suites.mapped.factors import AT_WORK, SPREAD, told
 from fedbench.suites.suite import Point
-from fedbench.written import Ratio
+from fedbench.written import AT_LEAST, AT_MOST, UNKNOWN, Ratio
 
 MOST_WORST, MOST_AT_LEVEL = 12, 4
 UNITS = {"seconds": "seconds", **{axis: words for axis, (words, _) in OTHER_AXES.items()}}
@@ -57,12 +57,18 @@ def best(results: Results) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Always:
-    """What one algorithm costs where it was measured: its regrets by point, the point with the
-    largest, and at how many of them it is in the set of the best."""
+    """What one algorithm costs where it was measured.
+
+    regrets: by point at which it holds a target.
+    at: the point with the largest.
+    never: at how many points it holds no target, so that it has no largest regret.
+    best: at how many points it is in the set of the best.
+    """
 
     row: str
     regrets: dict[str, Ratio]
     at: str
+    never: int
     best: int
 
     @property
@@ -71,39 +77,52 @@ class Always:
 
 
 def always(results: Results) -> tuple[int, list[Always]]:
-    """Returns how many points of the design have a verdict in seconds, and every algorithm: those
-    with most points first, and of these those with the smallest largest regret."""
+    """Returns how many points of the design have a verdict in seconds, and every algorithm that
+    holds a target at one: those that hold one at most points first, and of these those with the
+    smallest largest regret."""
     ranked = _rankings(results)
     rows = []
     for row in dict.fromkeys(row for one in ranked.values() for row in one.rows):
-        regrets = {point: found for point, one in ranked.items() if row in one.rows and (found := one.regret(row)) is not None}
-        at = max(regrets, key=lambda point, regrets=regrets: regrets[point].value)  # type: ignore[misc]
-        rows.append(Always(row, regrets, at, sum(row in one.best for one in ranked.values())))
+        known = {point: _regret(one, row) for point, one in ranked.items() if row in one.rows}
+        regrets = {point: one for point, one in known.items() if one is not None}
+        if regrets:
+            at = max(regrets, key=lambda point, regrets=regrets: regrets[point].value)  # type: ignore[misc]
+            rows.append(Always(row, regrets, at, len(known) - len(regrets), sum(row in one.best for one in ranked.values())))
     return len(ranked), sorted(rows, key=lambda one: (-len(one.regrets), one.largest.value))
+
+
+def _regret(one: Ranking, row: str) -> Ratio | None:
+    """Returns the regret of a row that holds a target with some seed, else None."""
+    return one.regret(row) if one.found is not None and one.found.reaches[one.rows.index(row)] else None
 
 
 def worst(results: Results) -> Iterator[str]:
     """Yields the table of the largest regret of each algorithm that was measured."""
     count, rows = always(results)
     yield (
-        f"The largest regret of each algorithm in seconds over the {count} points of the design with a verdict. It is overstated by "
-        "chance, as the largest of several numbers is. An algorithm is not compared at points where it cannot run, or from which a race "
-        "dropped it and went on; there others cost less. Last, at how many points it is in the set of the best."
+        f"The largest regret of each algorithm in seconds over those of the {count} points of the design at which it holds a target. It is "
+        "overstated by chance, as the largest of several numbers is, and a lower bound where targets are missed: then the order says "
+        "little. At other points an algorithm holds no target, or cannot run. Last, at how many it is in the set of the best."
     )
-    cells = [(one.row, str(one.largest), one.at, f"{len(one.regrets)}", f"{one.best}") for one in rows[:MOST_WORST]]
-    yield table(("algorithm", "largest regret", "at", "compared at", "among the best at"), cells)
+    cells = [
+        (one.row, str(one.largest), one.at, f"{len(one.regrets)}", f"{one.never}", f"{one.best}") for one in rows[:MOST_WORST]
+    ]
+    yield table(("algorithm", "largest regret", "at", "holds a target at", "holds none at", "among the best at"), cells)
+    if len(rows) > MOST_WORST:
+        yield f"The next {len(rows) - MOST_WORST} are left out."
 
 
 @dataclass(frozen=True)
 class AtLevel:
     """What algorithms cost in seconds at the points of the design with one level of a factor that
     have a verdict: how many points these are, and by algorithm that is compared at all of them the
-    median of its regrets and the largest, from the smallest median on."""
+    median of its regrets and the largest, from the smallest median on. The largest is None if it
+    holds no target at one of the points."""
 
     factor: str
     level: Value
     points: int
-    rows: dict[str, tuple[Ratio, Ratio]]
+    rows: dict[str, tuple[Ratio, Ratio | None]]
 
 
 def by_level(results: Results) -> list[AtLevel]:
@@ -113,34 +132,41 @@ def by_level(results: Results) -> list[AtLevel]:
     for name, factor in results.suite.designed().factors.items():
         for level in factor.values:
             there = [one for point, one in ranked.items() if results.suite.point(point).levels[name] == level]
-            rows = {}
-            for row in sorted({row for one in there for row in one.rows}):
-                regrets = [one.regret(row) for one in there if row in one.rows]
-                known = sorted((one for one in regrets if one is not None), key=lambda one: one.value)
-                if len(known) == len(there):
-                    rows[row] = (_last(known[: len(known) // 2 + 1]), _last(known))
-            order = sorted(rows, key=lambda row: (*(one.value for one in rows[row]), row))
+            rows: dict[str, tuple[Ratio, Ratio | None]] = {}
+            for row in sorted(set.intersection(*(set(one.rows) for one in there)) if there else ()):
+                known = sorted(
+                    (one for ranking in there if (one := _regret(ranking, row)) is not None), key=lambda one: one.value
+                )
+                if len(known) > (half := len(there) // 2):
+                    rows[row] = _last(known[: half + 1]), _last(known) if len(known) == len(there) else None
+            order = sorted(
+                rows, key=lambda row: (rows[row][0].value, math.inf if (one := rows[row][1]) is None else one.value, row)
+            )
             if there:
                 found.append(AtLevel(name, level, len(there), {row: rows[row] for row in order}))
     return found
 
 
 def _last(ascending: Sequence[Ratio]) -> Ratio:
-    """Returns the last one; a lower bound if one of them is, since that one may be larger."""
-    is_bound = any(math.isinf(one.high) for one in ascending)
-    return replace(ascending[-1], high=math.inf) if is_bound else ascending[-1]
+    """Returns the last one without an interval; a lower bound if one of them is, since that one may
+    be larger."""
+    value = ascending[-1].value
+    return Ratio(value, value, math.inf if any(math.isinf(one.high) for one in ascending) else value)
 
 
 def levels(results: Results) -> Iterator[str]:
     """Yields the table of `by_level`."""
     yield (
         f"The median of the regrets in seconds over the points of the design with a level, and the largest: the {MOST_AT_LEVEL} algorithms "
-        "with the smallest median, of those that are compared at all of these points. The other factors differ between the points, so "
-        "this says what was measured, and predicts nothing."
+        "with the smallest median (the larger of two in the middle), of those that run at all of these points. Most are lower bounds, and "
+        "none has an interval, so the order of close ones says nothing. The other factors differ between the points."
     )
     rows = []
     for one in by_level(results):
-        found = [f"{row} {middle.text}, at worst {largest.text}" for row, (middle, largest) in one.rows.items()]
+        found = [
+            f"{row} {middle.text}, at worst {'no target' if largest is None else largest.text}"
+            for row, (middle, largest) in one.rows.items()
+        ]
         rows.append([factors.in_words({one.factor: one.level}), f"{one.points}", "; ".join(found[:MOST_AT_LEVEL])])
     yield table(("level", "points", "median regret"), rows)
 
@@ -153,7 +179,12 @@ def prices(results: Results) -> dict[tuple[Value, Value], list[numbers.Waiting]]
         levels, price = results.suite.point(name).levels, numbers.waiting(one, results.synchronous)
         if price is not None:
             found.setdefault((levels[SPREAD], levels[AT_WORK]), []).append(price)
-    return {pair: sorted(several, key=lambda one: one.ratio.value) for pair, several in found.items()}
+    return {pair: sorted(_known(several), key=lambda one: one.ratio.value) for pair, several in found.items()}
+
+
+def _known(several: Sequence[numbers.Waiting]) -> Sequence[numbers.Waiting]:
+    """Returns those that are bounded from a side; all, if none is."""
+    return [one for one in several if not all(one.misses)] or several
 
 
 def waiting(results: Results) -> Iterator[str]:
@@ -166,7 +197,9 @@ def waiting(results: Results) -> Iterator[str]:
     rows = [[told(a), *(_range(found.get((a, b), [])) for b in second)] for a in design.factors[SPREAD].values]
     yield (
         "The cost in seconds of the cheapest algorithm in rounds over that of the cheapest one that does not wait, as measured: at "
-        "the points of each cell, the smallest and the largest. All other factors differ between these points."
+        "the points of each cell, the smallest and the largest, which are overstated by chance. All other factors differ between these "
+        f"points. {AT_LEAST} is at least and {AT_MOST} at most, since one of the two misses targets; where both do ({UNKNOWN}) "
+        "nothing is known, and a point is left out if the cell has others."
     )
     yield table(["spread", *(f"{told(b)} at work" for b in second)], rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from statistics import median
 
 from fedbench.analysis.axes import AXES, SECONDS
@@ -31,7 +32,7 @@ def how_sure(results: Results, said: Map) -> Iterator[str]:
             "Luck: independent tunings at the same point end with winners whose times differ by "
             f"{said.luck:.2f} (standard deviation of the logarithm, on the validation part)."
         )
-    lines += _boards(results)
+    lines += _boards(boards(results))
     if said.public_data:
         lines.append(f"With public data, and so compared with none of the others: {', '.join(said.public_data)}.")
     lines += [f"Left out, {reason}: {names}." for reason, names in by_reason(said.left_out).items()]
@@ -40,18 +41,37 @@ def how_sure(results: Results, said: Map) -> Iterator[str]:
         yield from _prediction(results, said)
 
 
-def _boards(results: Results) -> Iterator[str]:
-    """Yields how small a difference boards show, and what the rule of holding changes on them."""
-    every = [(kind, point, one) for kind in results.systems for point, one in numbers.rankings(results, kind).items()]
-    several = [(kind, point, one) for kind, point, one in every if len(one.rows) > 1]
+@dataclass(frozen=True)
+class Boards:
+    """How sure the boards of several rows are at the points of the design, which have as many
+    seeds: the median of the ratios that they show, of how many boards, and at how many the rule of
+    holding a target decides who is the cheapest."""
+
+    resolution: float | None
+    count: int
+    changed: int
+
+
+def boards(results: Results) -> Boards:
+    design = {point.name for point in results.suite.points if point.kind == "design"}
+    several = [
+        (kind, point, one)
+        for kind in results.systems
+        for point, one in numbers.rankings(results, kind).items()
+        if point in design and len(one.rows) > 1
+    ]
     shown = [one.resolution for _, _, one in several if one.resolution is not None]
-    if shown:
+    changed = sum(len(set(numbers.leaders(results, kind, point).values())) > 1 for kind, point, _ in several)
+    return Boards(median(shown) if shown else None, len(several), changed)
+
+
+def _boards(found: Boards) -> Iterator[str]:
+    if found.resolution is not None:
         yield (
-            f"Resolution: a board shows a ratio of {ratio(median(shown))} with a probability of 80 % (the median of "
-            f"{counted(len(shown), 'board')})."
+            f"Resolution: a board of the design shows a ratio of {ratio(found.resolution)} with a probability of 80 % (the median of "
+            f"{counted(found.count, 'board')})."
         )
-    changes = sum(len(set(numbers.leaders(results, kind, point).values())) > 1 for kind, point, _ in several)
-    yield f"At {changes} of {counted(len(several), 'board')} the cheapest algorithm depends on the rule of holding a target."
+    yield f"At {found.changed} of {counted(found.count, 'board')} the cheapest algorithm depends on the rule of holding a target."
 
 
 def _prediction(results: Results, said: Map) -> Iterator[str]:

@@ -101,8 +101,11 @@ def _limits(results: Results) -> Iterator[str]:
 def _head(results: Results) -> str:
     suite, runs = results.suite, results.runs.values()
     states = {state: sum(run.state == state for run in runs) for state in sorted({run.state for run in runs})}
+    at = f" at {len(suite.anchors.points)} points, and with fewer at the others" if suite.anchors is not None else ""
     tried = (
-        f" Each algorithm was tuned with {suite.tuning.trials + 1} trials." if suite.tuning is not None and results.tuned else ""
+        f" Each algorithm was tuned with {suite.tuning.trials + 1} trials{at}."
+        if suite.tuning is not None and results.tuned
+        else ""
     )
     boards = [*results.tuned.items(), *results.default.items()]
     rows = {one.row for _, found in boards for one in found.standings}

@@ -54,17 +54,13 @@ def load(suite):
         run["spent"] = np.array([np.rint(seconds * 1e9), *counts]).astype(np.int64)  # "as whole nanoseconds"
         run.update(said["scenario"] | said["algorithm"] | json.loads(run["rest"])["ledger"])
         rows.setdefault(said["scenario_hash"], {}).setdefault(run["selector"], {})[run["seed"]] = run
-    raced = json.loads(file.read_text()) if (file := FOLDER / "suites" / suite / "race.json").exists() else {"points": {}}
-    sizes = {
-        point: [int(x) for x in re.findall(r"\d+", looks[0]["group"].replace(",", ""))]
-        for point, looks in raced["points"].items()
-    }
+    raced = json.loads(file.read_text())["points"] if (file := FOLDER / "suites" / suite / "race.json").exists() else {}
+    sizes = {point: [int(x) for x in re.findall(r"\d+", looks[0]["group"].replace(",", ""))] for point, looks in raced.items()}
     for point, lines in re.findall(r'^  "(.+)":\n((?:    .*\n)+)', (FOLDER / "tuned" / f"{suite}.yaml").read_text(), re.M):
         chosen = {key: json.loads(choice)["options"] for key, choice in re.findall(r'"(.+?)": (.*)', lines)}
         names = [key if key.split("[")[0] in chosen else key.split("[")[0] for key in chosen]
         found = {key: [row_of(there, *choice) for choice in chosen.items()] for key, there in rows.items()}
-        found = [x for key, x in found.items() if belongs(suite, point, sizes.get(point), key, x)]
-        (found,) = found  # the scenario that has all that was chosen for the point
+        (found,) = [x for key, x in found.items() if belongs(suite, point, sizes.get(point), key, x)]
         tuned |= {(point, name): row for name, row in zip(names, found, strict=True) if row}
     return tuned, {run["name"] for run in runs if run["messages_peak"] > 1}  # jobs at different models at work together
 
@@ -210,33 +206,36 @@ def boards(suite):  # by (system, point)
 
 def compared(suite, point):
     """Rows without public data that a race kept, from the archive: the table names the best."""
-    tuned, left = load(suite)[0], {*said_of(suite)["public_data"], "centralised"}
-    there = {name: len(row) for (where, name), row in tuned.items() if where == point and name not in left}
+    left = {*said_of(suite)["public_data"], "centralised"}
+    there = {name: len(row) for (where, name), row in load(suite)[0].items() if where == point and name not in left}
     return [name for name, seeds in there.items() if seeds == max(there.values())]
 
 
 def largest(suite, name):
-    """The largest regret at points of the design, where, at how many compared and among the
-    best."""
-    there = {p: board for (_, p), board in boards(suite).items() if p.startswith("design") and name in board.names}
-    at = max(there, key=lambda p: there[p].regret[0, there[p].names.index(name)])
-    best = sum(board.inside[0, board.names.index(name)] for board in there.values())
-    return there[at].ratio(there[at].names.index(name)), at, f"{len(there)}", f"{best}"
+    """The largest regret where a target is held, where that is, at how many points one is held, at
+    how many none, and at how many the row is among the best."""
+    there = {p: (board, board.names.index(name)) for (_, p), board in boards(suite).items()
+             if p.startswith("design") and name in board.names}  # fmt: skip
+    held = {p: board.regret[0, k] for p, (board, k) in there.items() if not board.never[k]}
+    at, best = max(held, key=held.get), sum(board.inside[0, k] for board, k in there.values())
+    return there[at][0].ratio(there[at][1]), at, f"{len(held)}", f"{len(there) - len(held)}", f"{best}"
 
 
 def at_level(suite, level):
-    """Median regrets at the points with a level, the larger one of two in the middle, and the
-    largest, of rows that are at all of them; a bound if a smaller one is a bound."""
+    """Median regrets at the points with a level, the larger of two in the middle, and the largest,
+    of rows that run at all of them; a bound if a smaller one is a bound."""
     factor, value = level.split(" ")
     levels = {p: said["levels"][factor] for p, said in said_of(suite)["points"].items() if p.startswith("design")}
-    there = {p: x for p, x in levels.items() if (x if isinstance(x, str) else f"{x:g}") == value}
-    several, found = [board for (_, p), board in boards(suite).items() if p in there and len(board.names) > 1], []
+    there = {p for p, x in levels.items() if (x if isinstance(x, str) else f"{x:g}") == value}
+    several, told = [board for (_, p), board in boards(suite).items() if p in there and len(board.names) > 1], []
     for name in sorted(set.intersection(*(set(board.names) for board in several))):
-        one = sorted((board.regret[0, k], int(board.beaten[0, k])) for board in several for k in [board.names.index(name)])
-        places = len(one) // 2, len(one) - 1
-        found.append([*(one[k][0] for k in places), name, *(max(lower for _, lower in one[: k + 1]) for k in places)])
-    told = [f"{name} {'≥ ' * a}{x:.2f}, at worst {'≥ ' * b}{y:.2f}" for x, y, name, a, b in sorted(found)]
-    return f"{len(several)}", "; ".join(told[:4])
+        places = [(board, board.names.index(name)) for board in several]
+        one = np.array(sorted((np.inf if board.never[k] else board.regret[0, k], int(board.beaten[0, k])) for board, k in places))
+        (middle, most), half = one[[len(one) // 2, -1], 0], len(one) // 2 + 1
+        bound = ["≥ " * int(x.max()) for x in (one[:half, 1], one[:, 1])]
+        worst = "no target" if np.isinf(most) else f"{bound[1]}{most:.2f}"
+        told.append((middle, most, name, f"{name} {bound[0]}{middle:.2f}, at worst {worst}"))
+    return f"{len(several)}", "; ".join(text for *_, text in sorted(told)[:4])
 
 
 def draws(n):

@@ -150,11 +150,12 @@ def test_without_prediction_there_are_points_and_nothing_in_between(both: tuple[
     assert cells(points, "design-01")[2].startswith("**fedbuff** 5.")
     assert len([line for line in points.splitlines() if line.startswith(("| design-", "| held-out-"))]) == 16
     nothing = section(text, "### If you know nothing")
-    assert "over the 12 points of the design with a verdict" in nothing
+    assert "over those of the 12 points of the design at which it holds a target" in nothing
     assert cells(nothing, "fedbuff")[1].startswith("1.3")
     assert cells(nothing, "fedbuff")[3] == "12"
     assert cells(nothing, "asysg")[3] == "5"
-    assert int(cells(nothing, "fedbuff")[4]) == sum("fedbuff" in one for one in map_points.best(results).values()) > 0
+    assert cells(nothing, "fedbuff")[4] == "0"
+    assert int(cells(nothing, "fedbuff")[5]) == sum("fedbuff" in one for one in map_points.best(results).values()) > 0
     levels, there = section(text, "### What costs little where"), results.suite.points
     of_asysg = [one.name for one in there if one.kind == "design" and one.levels["at_work"] == 20]
     assert cells(levels, "at_work 20")[1] == f"{len(of_asysg)}" == "5"

@@ -4,7 +4,8 @@
 
 A dot is an algorithm that is in a set of the best, at a point that was not used to fit anything:
 along the cost over that of the best as measured, up as the map predicts it. Writes
-results/pictures/map-held-out.svg from the committed records and from the map that fedbench brings.
+results/pictures/map-held-out.svg from the committed records and from the map that fedbench brings,
+and prints what the error is made of.
 """
 
 from __future__ import annotations
@@ -47,10 +48,30 @@ class Dots:
     is_bound: Flags
 
     @property
+    def known(self) -> Floats:
+        """By how much the costs that are known are predicted too high."""
+        return np.asarray((self.predicted - self.measured)[~self.is_bound])
+
+    @property
+    def shift(self) -> float:
+        """The mean of these."""
+        return float(self.known.mean())
+
+    @property
+    def scatter(self) -> float:
+        """Their standard deviation."""
+        return float(self.known.std())
+
+    @property
+    def of_misses(self) -> float:
+        """The part of the mean squared error that bounds make which are predicted too low."""
+        off = (self.predicted - self.measured)[self.is_bound]
+        return float(np.square(off[off < 0]).sum() / len(self.known))
+
+    @property
     def error(self) -> float:
         """The error by which the map is judged, of the draws that it brings, which are fewer."""
-        off = (self.predicted - self.measured)[~self.is_bound | (self.predicted < self.measured)]
-        return float(np.sqrt(np.square(off).sum() / (~self.is_bound).sum()))
+        return float(np.sqrt(self.shift**2 + self.scatter**2 + self.of_misses))
 
 
 def dots(results: Results, said: statements.Map, axis: str) -> Dots:
@@ -85,7 +106,8 @@ def draw(several: dict[str, Dots], errors: dict[str, float], width: float) -> Dr
     panels[0].set_ylabel("predicted cost / cost of the best")
     caption = (
         "Costs over those of the best at the points held out, as measured (along) and as predicted (up), of the algorithms in a set of "
-        "the best. Hollow: a target was missed, so that the cost is larger than measured. Grey: the error that was allowed."
+        "the best. Hollow: a target was missed, so that the cost is larger than measured; at an edge it lies beyond. Grey: the error that "
+        "was allowed."
     )
     return Drawn(figure, caption)
 
@@ -94,9 +116,17 @@ def _panel(panel: Axes, found: Dots, title: str) -> None:
     ends = np.array([SMALLEST, LARGEST])
     panel.fill_between(ends, ends * np.exp(-MOST_ERROR), ends * np.exp(MOST_ERROR), color=CONTEXT, linewidth=0)
     panel.plot(ends, ends, color=INK, linewidth=0.6)
-    x, y = np.exp(found.measured), np.exp(found.predicted)
+    x, y = np.clip(np.exp(found.measured), *ends), np.clip(np.exp(found.predicted), *ends)
     for chosen, face, marker in ((~found.is_bound, LOOKS[0].colour, "o"), (found.is_bound, "white", ">")):
-        panel.plot(x[chosen], y[chosen], marker, markerfacecolor=face, markeredgecolor=LOOKS[0].colour, markeredgewidth=0.7)
+        panel.plot(
+            x[chosen],
+            y[chosen],
+            marker,
+            clip_on=False,
+            markerfacecolor=face,
+            markeredgecolor=LOOKS[0].colour,
+            markeredgewidth=0.7,
+        )
     panel.set_xscale("log")
     panel.set_yscale("log")
     ticks = [0.5, 1, 2, 4, 8, 16]
@@ -114,8 +144,11 @@ def main() -> None:
     said = statements.read(ROOT / "results/suites" / suite.name, results)
     several = {axis: dots(results, said, axis) for axis in BOARD_AXES}
     for one in said.judged:
+        found = several[one.axis]
         print(
-            f"{one.axis}: {one.error:.3f}, of the picture {several[one.axis].error:.3f}, {len(several[one.axis].measured)} dots"
+            f"{one.axis}: error {one.error:.2f}, of the picture {found.error:.2f}: {len(found.known)} known costs, off by "
+            f"{found.shift:+.2f} on average with a standard deviation of {found.scatter:.2f}; {found.is_bound.sum()} misses, which make "
+            f"{found.of_misses:.2f} of the mean square of {found.error**2:.2f}"
         )
     write(draw(several, {one.axis: one.error for one in said.judged}, WIDTHS["page"]), OUT)
 

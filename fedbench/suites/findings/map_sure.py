@@ -21,11 +21,11 @@ def how_sure(results: Results, said: Map) -> Iterator[str]:
     own = {one.axis: one for one in said.sure}[SECONDS.name]
     lines = [
         f"Seeds: at a point of the design a row has {few}{f' to {most}' if most > few else ''}. {percent(said.censored)} of the runs "
-        f"miss a target; to the model they cost more than what they had spent when it could last be reached. Standard "
-        f"deviations of log seconds: {own.seed:.2f} between seeds, which all algorithms share; {own.noise:.2f} within a seed, for the median algorithm.",
+        "miss a target; to the model they cost more than what they had spent when it could last be reached. Standard deviations of log "
+        f"seconds: {own.seed:.2f} between seeds, which all algorithms share; {own.noise:.2f} within a seed, for the median algorithm.",
         f"What factors do not say: log seconds of an algorithm at a point differ from what the model says by {estimate(*own.fit)} "
-        "(standard deviation). The luck of its options, which were tuned once, is part of this and of all intervals; points that have their options "
-        "from one anchor share it.",
+        "(standard deviation). The luck of its options, which were tuned once, is part of this and of all intervals; points that have "
+        "their options from one anchor share it.",
     ]
     if said.luck is not None:
         lines.append(

@@ -86,6 +86,10 @@ def smoke(place: Path, folder: Path) -> None:
     code = "import sys, fedbench.kernels as k; print('torch' in sys.modules, k.norm(__import__('numpy').array([3.0, 4.0])))"
     expect(run(place / "python", "-c", code, cwd=away).split() == ["False", "5.0"], "fedbench.kernels works without torch")
     expect("fedbuff" in run(place / "fedbench", "list", "algorithms", cwd=away), "fedbench list algorithms")
+    expect(
+        "Rests on suite map" in run(place / "fedbench", "advise", "digits-demo", cwd=away),
+        "fedbench advise, from the map that it brings",
+    )
     print(run(place / "python", ROOT / "tests/house/tried.py", cwd=away), end="")
 
 

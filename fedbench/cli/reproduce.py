@@ -20,7 +20,7 @@ from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import as_recorded
 from fedbench.errors import FedbenchError, UsageError, nearest
 from fedbench.papers import cells as papers
-from fedbench.papers import experiment, orders_of_convergence, runs
+from fedbench.papers import experiment, handing_in, orders_of_convergence, runs
 from fedbench.papers.cells import Cell
 from fedbench.papers.declared import declared, left_out, spans
 from fedbench.papers.document import counts_by_kind, differing, ours
@@ -54,9 +54,12 @@ def command(
         bool, typer.Option("--price", help="Train nothing. List what is declared and has no record, with prices and commands.")
     ] = False,
     planned: Annotated[bool, typer.Option("--plan", help="Train nothing. List verdicts, costs and reasons.")] = False,
-    store: Annotated[Path, typer.Option("--store", "-r", help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path(
-        "runs/papers"
-    ),
+    store: Annotated[
+        Path,
+        typer.Option(
+            "--store", "-r", help="Folder of the records; with --pack also one that was handed in.", envvar="FEDBENCH_STORE"
+        ),
+    ] = Path("runs/papers"),
     archives: Annotated[Path, typer.Option("--archives", help="Folder of the committed records.")] = runs.ARCHIVES,
     processes: ProcessesOption = 1,
     device: DeviceOption = "cpu",
@@ -199,15 +202,17 @@ def _write(archives: Path, address: str | None) -> None:
 
 
 def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
-    """Adds the store's records to the committed ones of their tables. UsageError if there are
-    none, and for one that was made with local changes."""
-    packed = 0
+    """Adds the records of a store, or of a folder that was handed in, to the committed ones of
+    their tables. UsageError if there are none, and for one that was made with local changes."""
+    packed, is_handed_in = 0, (where.root / handing_in.FILE).is_file()
     for of in papers.tables(chosen):
         whole = papers.chosen(of)
-        sources = (runs.in_archives(archives, whole), runs.in_store(where))
+        given = runs.in_archives(where.root, whole) if is_handed_in else runs.in_store(where)
         ways = experiment.ways(whole)
-        records = {record.run_id: record for find in sources for record in runs.used(ways, find, varied=True)}
-        if records:
+        added = runs.used(ways, given, varied=True)
+        if added:
+            there = runs.used(ways, runs.in_archives(archives, whole), varied=True)
+            records = {record.run_id: record for record in (*there, *added)}
             archive.check_clean(records.values())
             packed += archive.write(runs.archive_of(archives, whole[0]), records.values())
             show(f"{of}: {len(records)} records -> {runs.archive_of(archives, whole[0])}")

@@ -42,6 +42,8 @@ the end of every run are declared.
 4. Hand it in: `fedbench submit 000:T1 --papers --name mine --title "What it is" --author "Your name" --contact you@example.org` makes the
    folder `{folder}/mine`. Send a pull request that adds it and nothing else.
 5. It is checked by `fedbench reproduce 000:T1 --plan --archives {folder}/mine`, and by running some of it again.
+6. Then `fedbench reproduce 000:T1 --pack --store {folder}/mine` adds the records to those of the paper, and `make papers` writes
+   the verdicts. `{folder}/mine/handed-in.json` says who made them.
 
 ## Prices
 

@@ -131,6 +131,19 @@ def test_records_of_changed_code_are_not_handed_in(tmp_path: Path) -> None:
     assert not (tmp_path / "mine").exists()
 
 
+def test_what_was_handed_in_becomes_the_papers_record(tmp_path: Path) -> None:
+    """To what is there already. The verdict on the cell is then the same as on our records."""
+    hand_in(tmp_path / "mine", chosen("001:T1"), stored(tmp_path, 0, 1, 2), {"name": "mine"})
+    papers, before = tmp_path / "papers", in_archives(ROOT / ARCHIVES, CELL)
+    packed = ["reproduce", "001:T1", "--pack", "--archives", str(papers), "--store"]
+    result = CliRunner().invoke(app, [*packed, str(tmp_path / "mine")])
+    assert result.exit_code == 0, result.output
+    assert verdict(CELL[0], in_archives(papers, CELL), {}) == verdict(CELL[0], in_archives(tmp_path / "mine", CELL), {})
+    assert verdict(CELL[0], in_archives(papers, CELL), {}).word == verdict(CELL[0], before, {}).word
+    missing = CliRunner().invoke(app, [*packed, str(tmp_path / "empty")])
+    assert "it has no record of these cells" in " ".join(str(missing.exception or missing.output).split())
+
+
 def test_the_command_line_hands_in(tmp_path: Path) -> None:
     stored(tmp_path, 0, 1, 2)
     who = ["--name", "mine", "--title", "T", "--author", "Me", "--contact", "a@b.org"]

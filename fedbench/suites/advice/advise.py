@@ -47,8 +47,10 @@ class Choice:
     ratios : dict of Ratio
         By cost, its expected cost over that of the best on that axis, with the ends of a 95 %
         interval. Of a cost that the map does not predict, the geometric mean of the regrets at the
-        nearest points, with the smallest and the largest: at least so much, since targets are
-        missed. A cost that the map does not have of it is missing.
+        nearest points, with the smallest and the largest in the place of an interval. A cost that
+        the map does not have of it is missing.
+    at_least : tuple of str
+        The costs whose ratio is a lower bound, since targets were missed at these points.
     """
 
     algorithm: str
@@ -56,6 +58,7 @@ class Choice:
     tuned_at: str
     probability: float | None
     ratios: Mapping[str, Ratio]
+    at_least: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ class Advice:
         These algorithms, the most probable one first; of more than five, the first five. Where the
         map does not predict the cost, the five that cost least at the nearest points.
     among : int
-        How many algorithms of the map can run on the scenario without public data.
+        How many algorithms without public data are compared: those of the map that can run on the
+        scenario and, where it does not predict the cost, have runs at all of the nearest points.
     refused : dict of str
         By algorithm that cannot run there, why.
     others : dict of tuple of str
@@ -99,8 +103,8 @@ class Advice:
         By cost that the map does not predict between its points, the nearest of them, at which the
         answer was measured; the nearest one first.
     worth : Worth or None
-        What such an answer was worth at the points of the map, each asked as if it had no runs;
-        None where the map predicts the cost.
+        What such an answer was worth at the points of the map, each left out in turn; None where
+        the map predicts the cost.
     basis : str
         What the answer rests on.
     command : str
@@ -256,4 +260,5 @@ def _choice(
         tuned_at=near[0],
         probability=answers[cost].probability(name),
         ratios={axis: ratio for axis, ratio in ratios.items() if ratio is not None},
+        at_least=tuple(axis for axis, one in answers.items() if ratios[axis] is not None and one.misses(name)),
     )

@@ -54,6 +54,10 @@ class Answer:
         """Returns with which probability an algorithm is close to the best."""
         return float(close_to_best(self.log[:, None], self.runs[None])[0, self.costs.algorithms.index(name)])
 
+    def misses(self, name: str) -> bool:
+        """Returns False: the model predicts what a miss would have cost."""
+        return False
+
     def ratio(self, name: str) -> Ratio | None:
         """Returns an algorithm's cost over that of the best; None if it has none here."""
         k = self.costs.algorithms.index(name) if name in self.costs.algorithms else -1

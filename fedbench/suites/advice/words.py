@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from fedbench.analysis.map.kept import Costs
 from fedbench.analysis.map.parts import MapPart
-from fedbench.suites.advice.nearby import NEAR
-from fedbench.written import NONE, counted, estimate, percent
+from fedbench.written import AT_LEAST, NONE, bound, counted, estimate, percent, ratio
 
 if TYPE_CHECKING:
-    from fedbench.suites.advice.advise import Advice
+    from fedbench.suites.advice.advise import Advice, Choice
 
 INDENT = "  "
 TITLES = {"seconds": "virtual seconds", "gradient_evaluations": "gradients"}
@@ -34,7 +33,8 @@ def answer(advice: Advice) -> tuple[str, str]:
         return (
             f"{advice.scenario}: try {_listed([choice.algorithm for choice in advice.choices])}.",
             f"The map does not predict {_title(advice.cost)} between its points. Of the {counted(advice.among, 'algorithm')} that can "
-            f"run here, these cost least at the {NEAR} that are nearest, {_listed(list(advice.measured_at[advice.cost]), 'and')}.",
+            f"run here and have runs at the nearest points ({', '.join(advice.measured_at[advice.cost])}), these cost least there"
+            f"{'. The map has no such scenario, so that may say little' if advice.outside else ''}.",
         )
     if advice.is_sure:
         one = "it" if len(advice.choices) == 1 else "one of them"
@@ -55,8 +55,19 @@ def table(advice: Advice) -> tuple[list[str], list[list[str]]]:
     rows = []
     for choice in advice.choices:
         close = [] if choice.probability is None else [percent(choice.probability)]
-        rows.append([choice.algorithm, *close, *(str(choice.ratios.get(cost, NONE)) for cost in costs)])
+        rows.append([choice.algorithm, *close, *(_ratio(advice, choice, cost) for cost in costs)])
     return ["algorithm", *([] if advice.worth else ["close"]), *(_title(cost) for cost in costs)], rows
+
+
+def _ratio(advice: Advice, choice: Choice, cost: str) -> str:
+    """Returns a ratio with its interval, or with the smallest and the largest of what was
+    measured."""
+    found = choice.ratios.get(cost)
+    if found is None:
+        return NONE
+    if cost not in advice.measured_at:
+        return str(found)
+    return f"{bound(ratio(found.value), cost in choice.at_least)} ({ratio(found.low)} to {ratio(found.high)})"
 
 
 def rest(advice: Advice) -> Iterator[str]:
@@ -73,20 +84,20 @@ def rest(advice: Advice) -> Iterator[str]:
 
 def _meaning(advice: Advice) -> Iterator[str]:
     """Yields what the numbers of the table are, and what such an answer was worth."""
-    if advice.worth is None:
-        yield 'Costs are over those of the best, with 95 % intervals; "close" is the probability to be within 10 % of it.'
-    predicted = [_title(cost) for cost in (advice.cost, *advice.others) if cost not in advice.measured_at]
+    if len(advice.measured_at) <= len(advice.others):
+        close = '; "close" is the probability to be within 10 % of it' if advice.worth is None else ""
+        yield f"Costs are over those of the best, with 95 % intervals{close}."
     if advice.measured_at:
-        which = f"But for {_listed(predicted, 'and')}, costs" if predicted else "Costs"
         yield (
-            f"{which} are over those of the best at each of these points: the mean, and the smallest and the largest; more where targets "
-            "were missed."
+            "With round brackets, costs are over those of the best at each of the nearest points: the mean, with the smallest and the "
+            f"largest; {AT_LEAST}: a lower bound, since a run missed a target."
         )
     if advice.worth is not None:
-        low, high = advice.worth.interval
+        found, (low, high) = advice.worth, advice.worth.interval
         yield (
-            f"At each of its {advice.worth.points} points, asked as if it had no runs there, the map names one within 10 % of the best at "
-            f"{advice.worth.hits} ({percent(low)} to {percent(high)}); the first one is at {advice.worth.first}."
+            f"Test: leaving out each of the {found.points} points of the map in turn, one of five so named holds all targets and is within "
+            f"10 % of the best at {found.hits} ({percent(low)} to {percent(high)}), the first at {found.first}; of five from all other "
+            f"points, one is at {found.everywhere}."
         )
 
 

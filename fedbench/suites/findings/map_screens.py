@@ -57,7 +57,7 @@ def _head(results: Results, said: Map, predicted: Sequence[str]) -> str:
     seeds = f"{few} seeds" if few == most else f"{few} to {most} seeds"
     text = (
         f"{results.suite.about} {len(results.names)} algorithms at {len(said.design)} points, with {seeds}; the model has "
-        f"{len(said.algorithms)}. A cost is what a run spends "
+        f"{len(said.algorithms)} of those without public data. A cost is what a run spends "
         "until it holds the targets; only algorithms with as many clients at work, and without public data, compete. Brackets are 95 % "
         "intervals."
     )

@@ -176,7 +176,7 @@ def told(said: Sequence[Answers], specs: Sequence[Rows], records: Records) -> No
         names = [[choice.algorithm for choice in answers[cost]] for answers in said[:capped]]
         print(f"{cost}: {summary([judged(named, here) for named, here in zip(names, each, strict=True)])}")
     inside = [one for answers, here in zip(said, whole, strict=True) for one in covered(answers[COST], COST, here)]
-    print(f"{sum(inside)} of {len(inside)} printed ratios have what was measured in their interval of 95 %")
+    print(f"{sum(inside)} of {len(inside)} printed ratios have what was measured between their ends")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

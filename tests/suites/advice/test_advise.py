@@ -19,7 +19,7 @@ from fedbench.analysis.map.saved import Saved, saved, write
 from fedbench.errors import UsageError
 from fedbench.registry import algorithm
 from fedbench.suites.advice.advise import SHIPPED
-from fedbench.suites.advice.nearby import Worth
+from fedbench.suites.advice.nearby import worth
 from tests.analysis.map.made_up_map import BAD, GOOD, NAMES, about, costs, flat, made_up
 
 
@@ -138,13 +138,16 @@ def test_a_map_that_does_not_predict_answers_from_the_nearest_points(ask: Any) -
     near = np.argsort(given.distances(place, about()["numbers"]), kind="stable")[:5]
     points = tuple(given.points["point"][k] for k in near)
     assert found.measured_at == {"seconds": points}
-    assert found.worth == Worth(24, 24, 24)
+    assert found.worth == worth(replace(given, regret=log), np.array([name != "fedecho" for name in NAMES]))
     said = str(found)
     assert said.startswith(
         f"digits-demo: try {NAMES[4]}, {NAMES[2]}, {NAMES[0]} or {NAMES[5]}.\nThe map does not predict virtual seconds"
     )
-    assert "names one within 10 % of the best at 24 (86 % to 100 %); the first one is at 24." in said
-    assert f"these cost least at the 5 that are nearest, {', '.join(points[:-1])} and {points[-1]}.\n" in said
+    assert f"runs at the nearest points ({', '.join(points)}), these cost least there. The map has no such scenario, so" in said
+    assert "leaving out each of the 24 points of the map in turn, one of five so named holds all targets" in said
+    assert (found.choices[0].at_least == ("seconds",)) == given.is_bound[near, 4].any()
+    sign = "≥ " if found.choices[1].at_least else ""
+    assert f"{NAMES[2]} {sign}2.00 (2.00 to 2.00)" in re.sub(" +", " ", said)
     assert "close" not in said.split("\n")[2]
     assert "probability" not in said
     sure = ask(one(replace(given, verdict=GOOD, regret=log)))
@@ -167,7 +170,7 @@ def test_the_cost_that_is_not_predicted_is_named(ask: Any) -> None:
     assert len(found.others["bytes"]) == 5
     said = str(found)
     assert '"close" is the probability' in said
-    assert "But for virtual seconds, costs are over those of the best at each of these points" in said
+    assert "With round brackets, costs are over those of the best at each of the nearest points" in said
     assert "Nearest points, for bytes: " in said
 
 

@@ -76,7 +76,7 @@ def sampled(model, points, runs, draws=1500, burn=300, seed=1):
     ]
     group = np.r_[np.r_[group, np.full(sizes[2] - len(group), 10)][kept], np.full(len(luck), 11)]
     z = np.concatenate([z[:, kept], lucky], 1)
-    z, variance, noise, cost, found = csr_array(z), np.full(12, 0.05), np.full(count, 0.05), limit + censored, []
+    z, variance, noise, cost, found = csr_array(z), np.full(12, 0.05), np.full(count, 0.05), limit.copy(), []
     for step in range(draws + burn):
         variance[[LEVEL, MAIN]] = 100  # nothing is known of the mean over algorithms
         system = (z.T @ z.multiply(1 / noise[k][:, None])).toarray()

@@ -111,5 +111,15 @@ class Costs:
         factor."""
         kept = tuple(one for one in self.design.factors if not among or one.name in among)
         coordinates = replace(self.design, factors=kept).coordinates
-        apart = coordinates(self.points) - between.at(coordinates, kept, place, numbers)
-        return np.asarray(np.round(np.sqrt(np.square(apart).sum(axis=1)), 9))
+        return _lengths(coordinates(self.points) - between.at(coordinates, kept, place, numbers))
+
+    @property
+    def apart(self) -> Floats:
+        """Returns how far the points are from each other (N, N)."""
+        places = self.design.coordinates(self.points)
+        return _lengths(places[:, None] - places)
+
+
+def _lengths(steps: Floats) -> Floats:
+    """Returns the lengths of steps (.., C), so rounded that equal ones stay equal."""
+    return np.asarray(np.round(np.sqrt(np.square(steps).sum(axis=-1)), 9))

@@ -66,7 +66,7 @@ class Nearby:
     log: the logarithms of regrets at these points (NEAR, K), of those that compete, else NaN.
     is_bound: whether a target was missed at one of them, so that costs are lower bounds (K,).
     mean: the means of `log` (K,), infinite for those that do not run here or at all of the points.
-    worth: what such a list was worth at the points of the map.
+    of_group: which algorithms have, or have not, public data as those that are asked for (K,).
     """
 
     costs: Costs
@@ -74,7 +74,7 @@ class Nearby:
     log: Floats
     is_bound: Flags
     mean: Floats
-    worth: Worth
+    of_group: Flags
 
     @classmethod
     def of(
@@ -85,7 +85,7 @@ class Nearby:
         near = costs.distances(place, about.numbers).argsort(kind="stable")[:NEAR]
         log = _over_best(costs.regret, competes)[near]
         names = tuple(str(costs.points["point"][k]) for k in near)
-        return cls(costs, names, log, np.asarray(costs.is_bound[near].any(axis=0)), _means(log, competes), worth(costs, of_group))
+        return cls(costs, names, log, np.asarray(costs.is_bound[near].any(axis=0)), _means(log, competes), of_group)
 
     @property
     def among(self) -> int:
@@ -96,6 +96,11 @@ class Nearby:
     def enough(self) -> list[str]:
         """Those that cost least, the cheapest first."""
         return [self.costs.algorithms[k] for k in _cheapest(self.mean)]
+
+    @property
+    def worth(self) -> Worth:
+        """What such a list was worth at the points of the map."""
+        return worth(self.costs, self.of_group)
 
     def probability(self, name: str) -> None:
         """Nothing is known of a single algorithm; `worth` is of the list."""
@@ -115,8 +120,7 @@ class Nearby:
 
 def worth(costs: Costs, of_group: Flags) -> Worth:
     """Returns what lists are worth at the points of a map, for the algorithms of a group (K,)."""
-    log, places = _over_best(costs.regret, of_group), costs.design.coordinates(costs.points)
-    apart = np.round(np.sqrt(np.square(places[:, None] - places).sum(axis=2)), 9)
+    log, apart = _over_best(costs.regret, of_group), costs.apart
     np.fill_diagonal(apart, np.inf)
     asked = hits = first = everywhere = 0
     for n, others in enumerate(apart.argsort(axis=1, kind="stable")[:, :-1]):

@@ -112,6 +112,17 @@ def test_what_came_out_of_the_map_is_in_the_findings(sentence: str, source: str)
     assert source in FINDINGS
 
 
+@pytest.mark.parametrize(("file", "share"), [("kept", "28 %"), ("kept-tuned", "89 %")])
+def test_how_often_a_race_keeps_the_best_is_as_it_was_run(file: str, share: str) -> None:
+    found = [json.loads(line) for line in (ROOT / f"results/race/{file}.jsonl").read_text().splitlines()]
+    assert [one["repeat"] for one in found] == [*range(10)]
+    assert all(all(one["kept"].values()) for one in found)
+    assert f"{sum(one['share'] for one in found) / 10:.0%}".replace("%", " %") == share
+    page = " ".join((ROOT / "docs/learn/race.md").read_text().split())
+    assert page.count("10 of 10 repeats") == 2
+    assert f"with {share} of the runs" in page
+
+
 def test_one_version_everywhere() -> None:
     """Of an installation, and of what was released last: CMake, the citation, the changelog."""
     assert build_info()["version"] == fedbench.__version__ == version(DISTRIBUTION)

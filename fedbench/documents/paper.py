@@ -24,6 +24,8 @@ Verdict = Literal[
     "not comparable",
 ]
 Kept = Literal["kept", "broken", "undecided", "kept twice", "broken twice", "kept once", "broken once"]
+Outcome = Literal["as declared", "not as declared", "not known yet"]
+"""What became of a variation."""
 Kind = Literal["runs", "configuration", "theory"]
 """What the numbers of a table are. Kinds are never counted together."""
 KINDS: Mapping[Kind, str] = {"runs": "Measured results", "configuration": "Constants", "theory": "Rates of convergence"}
@@ -80,11 +82,13 @@ class Varied(Part):
 
 class Variation(Part):
     """Something that is set otherwise, what that was to show, as it was declared before the runs,
-    and the cells for which it is."""
+    and the cells for which it is. `outcome` is None where no ratio of ours to the printed number was
+    declared."""
 
     name: Name
     about: Text
     shows: Text = ""
+    outcome: Outcome | None = None
     set: Several[Text]
     cells: Many[Varied]
 

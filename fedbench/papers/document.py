@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fedbench import bibliography, written
-from fedbench.documents.paper import KINDS, VERDICTS, Kind, Order, Paper, Table, Variation, Varied, Verdict
+from fedbench.documents.paper import KINDS, VERDICTS, Kind, Order, Outcome, Paper, Table, Variation, Varied, Verdict
 from fedbench.documents.paper import Cell as Shown
 from fedbench.papers import alignment, experiment, parts
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables
 from fedbench.papers.compared import picture
 from fedbench.papers.curves import curves
+from fedbench.papers.judging import lies_within
 from fedbench.papers.orders_of_convergence import BESIDE, Claims
 from fedbench.papers.price import spent
 from fedbench.papers.reading import Find, read_varied
@@ -176,13 +177,25 @@ def _order(one: Ordered, keys: Sequence[str]) -> Order:
 
 
 def _variation(one: parts.Variation, cells: Sequence[Cell], find: Find) -> Variation:
-    """Returns a variation with the readings of every cell that it is about."""
-    rows = []
+    """Returns a variation with the readings of every cell that it is about, and what became of it."""
+    rows, are_there = [], list[bool | None]()
     for cell in cells:
         way = next((way for way in experiment.ways([cell]) if one in experiment.variations(way)), None)
         if way is not None:
-            seeds = tuple(read.reading.text for read in read_varied(way, one, find) if read.reading is not None)
-            rows.append(Varied(number=cell.number, printed=cell.text, seeds=seeds))
+            readings = [read.reading for read in read_varied(way, one, find)]
+            rows.append(Varied(number=cell.number, printed=cell.text, seeds=tuple(each.text for each in readings if each)))
+            bands = [band for band in one.expects if cell.matches(band.where)]
+            are_there += [
+                lies_within(each, cell.amount, band.low, band.high) if each else None for band in bands for each in readings
+            ]
     settings = tuple(f"{key} = {json.dumps(value)}" for key, value in {**one.set, **one.options}.items())
     settings += (one.algorithm,) if one.algorithm else ()
-    return Variation(name=one.name, about=one.about, shows=one.shows, set=settings, cells=tuple(rows))
+    outcome = _outcome(are_there) if one.expects else None
+    return Variation(name=one.name, about=one.about, shows=one.shows, outcome=outcome, set=settings, cells=tuple(rows))
+
+
+def _outcome(are_there: Sequence[bool | None]) -> Outcome:
+    """Returns what became of a variation, by whether each reading lies where it was declared."""
+    if False in are_there:
+        return "not as declared"
+    return "not known yet" if None in are_there else "as declared"

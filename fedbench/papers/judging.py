@@ -39,6 +39,15 @@ class Reading:
         return f"{'>' if self.missed else ''}{self.value:.6g}"
 
 
+def lies_within(reading: Reading, printed: float, low: float, high: float) -> bool | None:
+    """Returns whether a reading / printed lies in [low, high]. None if its run ended before that was
+    known."""
+    ratio = reading.value / printed
+    if reading.missed and not reading.diverged and ratio <= high:
+        return None
+    return not reading.missed and low <= ratio <= high
+
+
 @dataclass(frozen=True)
 class Interval:
     """A mean over seeds with its 95 % interval.

@@ -143,8 +143,9 @@ def _variations(one: Table) -> list[str]:
 
 
 def _declared(varied: Variation) -> str:
-    """Returns what is set otherwise, and what that was to show."""
-    return f"{varied.about} Declared: {varied.shows}" if varied.shows else varied.about
+    """Returns what is set otherwise, what that was to show, and what became of it."""
+    words = f"{varied.about} Declared: {varied.shows}" if varied.shows else varied.about
+    return f"{words} Outcome: {varied.outcome}." if varied.outcome else words
 
 
 def _readings(seeds: Sequence[str] | None) -> str:

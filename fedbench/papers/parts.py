@@ -88,17 +88,27 @@ class StandIn(Part):
     seeds: Annotated[tuple[Seeds, ...], Field(min_length=1)]
 
 
+class Expected(Part):
+    """Where ours / printed of the cells that match `where` is to lie, ends included."""
+
+    where: dict[str, Any] = Field(default={})
+    low: Annotated[float, Field(gt=0)]
+    high: Annotated[float, Field(gt=0)]
+
+
 class Variation(Part):
     """One thing that is set otherwise for the cells that match `where`, to find out what moves
     their numbers: keys of the scenario, options of the algorithm, or the algorithm itself, by its
     selector. Its results may explain a verdict but never change one. `shows` is what it would show,
-    and what would decide; it was declared before the runs. `stand_in` is that on which the cells
-    are run."""
+    and what would decide; it was declared before the runs. `expects` is the same in numbers, where
+    ratios decide: all seeds of all these cells are to lie there. `stand_in` is that on which the
+    cells are run."""
 
     name: Name
     stand_in: str = ""
     about: Text
     shows: Text = ""
+    expects: tuple[Expected, ...] = ()
     where: dict[str, Any] = Field(default={})
     set: dict[str, Any] = Field(default={})
     options: dict[str, Any] = Field(default={})

@@ -12,7 +12,7 @@ from scipy import stats
 
 from fedbench.documents.paper import ORDERS, VERDICTS
 from fedbench.papers import rules
-from fedbench.papers.judging import Judged, Printed, Reading, interval_of, judge, order
+from fedbench.papers.judging import Judged, Printed, Reading, interval_of, judge, lies_within, order
 
 HIT = st.floats(1, 1000).map(Reading)
 MISS = st.floats(1, 1000).map(lambda value: Reading(value, missed=True))
@@ -285,6 +285,14 @@ def test_an_accuracy_of_zero_is_no_difference() -> None:
     nothing."""
     diverged = Reading(0.0, diverged=True)
     assert order(-1, {0: diverged, 1: diverged}, {0: Reading(80), 1: Reading(80.1)}, accuracy=True) == "kept twice"
+
+
+def test_where_a_reading_lies() -> None:
+    """A run that ended early may still have come to lie there, one without a model may not."""
+    cases = {Reading(84.9): False, Reading(85): True, Reading(118): True, Reading(118.1): False}
+    cases |= {Reading(118.1, missed=True): False, Reading(118, missed=True): None, Reading(10, missed=True): None}
+    cases |= {Reading(100, missed=True, diverged=True): False, Reading(0, diverged=True): False}
+    assert {one: lies_within(one, 100, 0.85, 1.18) for one in cases} == cases
 
 
 def test_the_words_have_a_sentence_each() -> None:

@@ -48,6 +48,25 @@ def test_a_page_shows_cells_orders_and_notes() -> None:
     assert "`fedbench reproduce 001:T1`\n\nThe committed runs (6, variations included) cost about <1 s of two cores" in text
 
 
+def test_what_became_of_a_variation() -> None:
+    """One reading that lies elsewhere decides; without it, all have to be there."""
+    varied = {one: next(each for each in experiment.variations(one) if each.name == "at-work-30") for one in chosen("000:T1", "41-44")}
+
+    def became(*ratios: float) -> str | None:
+        specs = {
+            experiment.spec(one, 0, how).run_id: (ratio * one.amount, experiment.spec(one, 0, how))
+            for (one, how), ratio in zip(varied.items(), ratios, strict=False)
+        }
+        found = document("000", lambda spec: reaching(*specs[spec.run_id]) if spec.run_id in specs else None, {})
+        outcomes = {one.name: one.outcome for one in found.tables[0].variations}
+        assert outcomes["speed"] is None
+        return outcomes["at-work-30"]
+
+    assert [became(), became(1, 1), became(1, 1, 0.8, 0.7)] == ["not known yet", "not known yet", "as declared"]
+    assert [became(1, 1, 0.8, 1), became(0.3)] == ["not as declared", "not as declared"]
+    assert "in 0.68 to 0.94. Outcome: not known yet." in page(document("000", nothing, {}))
+
+
 def test_theory_stands_on_the_page() -> None:
     line = claim("M = 2", "bound", claim="fedbuff-bound", measured=0.045, expected=0.52, allowed=0.0)
     slope = claim("against T", "slope", claim="fedbuff-orders", measured=-0.5, low=-0.52, high=-0.48, sign=-1, holds=False)

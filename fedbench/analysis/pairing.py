@@ -179,7 +179,9 @@ def findings(one: Pairing, first: str, second: str) -> list[Finding]:
         sentence = f"{one.point}: no board has both: {', '.join(has)}. {why}"
         found.append(Finding(one.point, "no board has both", (*has, why), sentence))
     if not any(line.target is None for line in one.lines):
-        verdict = "no target gets a verdict, since one of the rows needs fewer than ten steps of the grid for each"
+        verdict = (
+            "no target gets a verdict, since one of the rows needs no training, or fewer than ten steps of the grid, for each"
+        )
         found.append(Finding(one.point, verdict, (), f"{one.point}: {verdict}"))
     # A single target is all targets, and is shown once: the line of all also has the interval among
     # all pairs.
@@ -215,7 +217,7 @@ def _finding(one: Pairing, line: Line, first: str, second: str) -> Finding:
         return Finding(where, verdict, sides, f"{both}; {verdict}")
     ratio = f"{first} / {second} {line.ratio.equation}"
     if line.verdict == "open":
-        verdict = "no verdict, the target is reached within ten steps of the grid"
+        verdict = "no verdict, the target is reached before any training, or within ten steps of the grid"
         return Finding(where, verdict, (*sides, ratio), f"{both}; {ratio}; {verdict}")
     verdict = {"first": f"{first} costs less", "second": f"{second} costs less", "tied": "cannot be told apart"}[line.verdict]
     together = [f"among all {line.pairs} pairs of the board {line.together.interval}"] if line.pairs > 1 else []

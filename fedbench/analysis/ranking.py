@@ -77,7 +77,7 @@ def in_words(one: Ranking, quoted: Callable[[str], str]) -> str:
     text."""
     words = f"With {one.group.words}"
     if one.found is None:
-        return f"{words}: no verdict, every target is held within ten steps of the evaluation grid."
+        return f"{words}: no verdict, every target is held before any training, or within ten steps of the evaluation grid."
     if one.leader is None:
         return f"{words}: no row holds a target."
     cost = written.cost(one.cost(one.leader), one.misses(one.leader), style=written.SHORT)

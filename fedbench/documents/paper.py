@@ -82,8 +82,8 @@ class Varied(Part):
 
 class Variation(Part):
     """Something that is set otherwise, what that was to show, as it was declared before the runs,
-    and the cells for which it is. `outcome` is None where no ratio of ours to the printed number was
-    declared."""
+    and the cells for which it is. `outcome` is None where no ratio of ours to the printed number
+    was declared."""
 
     name: Name
     about: Text

@@ -8,6 +8,7 @@ import functools
 import numpy as np
 
 from fedbench.engine.data import Data, shards_of
+from fedbench.engine.spec import seed_of
 from fedbench.engine.transfers import Messages, Transfer
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS
@@ -30,8 +31,8 @@ class Heterogeneity:
     first needed; UsageError, in one line, if it cannot be."""
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
-        self.scenario, self.seed = scenario, seed
-        self.data = Data(scenario, seed)
+        self.scenario, self.seed = scenario, seed_of(seed)
+        self.data = Data(scenario, self.seed)
 
     @functools.cached_property
     def counts(self) -> Weights:
@@ -62,6 +63,19 @@ class Heterogeneity:
         client has all classes alike, near 1 if each has few of many."""
         shares = self.counts / self.counts.sum(axis=1, keepdims=True)
         return float(np.abs(shares - self.counts.sum(axis=0) / self.counts.sum()).sum(axis=1).mean() / 2)
+
+    @property
+    def skew_by_chance(self) -> float:
+        """About what the skew would be if every client had its examples drawn from all of them:
+        near 0 with many examples a client, and large with few. De Moivre's mean absolute deviation
+        of the binomial distribution."""
+        from scipy.special import gammaln, xlog1py, xlogy  # late, as in _tie
+
+        sizes, shares = self.counts.sum(axis=1, keepdims=True), self.counts.sum(axis=0) / self.counts.sum()
+        above = np.minimum(np.floor(sizes * shares) + 1, sizes)
+        ways = gammaln(sizes + 1) - gammaln(above) - gammaln(sizes - above + 1)
+        deviation = 2 * np.exp(ways + xlogy(above, shares) + xlog1py(sizes - above + 1, -shares)) / sizes
+        return float(deviation.sum(axis=1).mean() / 2)
 
     @property
     def spread(self) -> float:

@@ -8,8 +8,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from fedbench import origins, own_models, registry
-from fedbench.errors import RecordError
+from fedbench.errors import RecordError, UsageError
 from fedbench.protocols import Algorithm
 from fedbench.results.record import run_id
 from fedbench.results.sections import Origin, Spec, Used
@@ -18,14 +20,28 @@ from fedbench.scenarios.schema import Scenario
 from fedbench.tasks import given
 from fedbench.tasks.data import Dataset
 
+LARGEST_SEED = 2**63 - 1
+
+
+def seed_of(given: object) -> int:
+    """Returns a seed that records and random streams take. UsageError for what is no whole number
+    in [0, LARGEST_SEED]."""
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 0 <= given <= LARGEST_SEED:
+        raise UsageError(f"seed: expected a whole number between 0 and {LARGEST_SEED}, got {given!r}")
+    return int(given)
+
 
 @dataclass(frozen=True)
 class RunSpec:
-    """The specification of a run. The scenario names the task."""
+    """The specification of a run. The scenario names the task. UsageError for a seed that is no
+    whole number in [0, LARGEST_SEED]."""
 
     scenario: Scenario
     algorithm: Algorithm
     seed: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", seed_of(self.seed))
 
     @functools.cached_property
     def run_id(self) -> str:

@@ -28,7 +28,7 @@ from fedbench.results import kept_model, kept_parts
 from fedbench.results.disk import storing
 from fedbench.results.record import Record
 from fedbench.results.store import CHECKPOINT, Store
-from fedbench.scenarios.load import load
+from fedbench.scenarios.load import load, settings
 from fedbench.scenarios.schema import Scenario
 from fedbench.tasks import given
 
@@ -67,7 +67,7 @@ def specs(
     UsageError
         A name or a value is unknown, or a run is requested twice.
     """
-    resolved = load(scenario, [*([] if task is None else [task.setting]), *overrides])
+    resolved = load(scenario, [*([] if task is None else [task.setting]), *settings(overrides)])
     chosen = [algorithms] if isinstance(algorithms, str | Algorithm) else list(algorithms)
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not chosen or not numbers:

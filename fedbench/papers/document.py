@@ -177,7 +177,8 @@ def _order(one: Ordered, keys: Sequence[str]) -> Order:
 
 
 def _variation(one: parts.Variation, cells: Sequence[Cell], find: Find) -> Variation:
-    """Returns a variation with the readings of every cell that it is about, and what became of it."""
+    """Returns a variation with the readings of every cell that it is about, and what became of
+    it."""
     rows, are_there = [], list[bool | None]()
     for cell in cells:
         way = next((way for way in experiment.ways([cell]) if one in experiment.variations(way)), None)

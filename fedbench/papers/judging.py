@@ -40,8 +40,8 @@ class Reading:
 
 
 def lies_within(reading: Reading, printed: float, low: float, high: float) -> bool | None:
-    """Returns whether a reading / printed lies in [low, high]. None if its run ended before that was
-    known."""
+    """Returns whether a reading / printed lies in [low, high]. None if its run ended before that
+    was known."""
     ratio = reading.value / printed
     if reading.missed and not reading.diverged and ratio <= high:
         return None

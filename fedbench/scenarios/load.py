@@ -26,6 +26,12 @@ def names() -> list[str]:
     return problems.names(LIBRARY)
 
 
+def settings(overrides: Sequence[str]) -> Sequence[str]:
+    """Returns settings as a sequence. A text alone is one of them, and not one for each of its
+    letters."""
+    return [overrides] if isinstance(overrides, str) else overrides
+
+
 def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scenario:
     """Returns a scenario: clients, data, speeds, networks and budgets, checked and complete.
 
@@ -62,7 +68,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
     else:
         file = file_of(scenario, LIBRARY, "scenario")
         content, where = plain_files.mapping(file, "scenario"), str(file)
-    for override in overrides:
+    for override in settings(overrides):
         content = override_key(content, override)
     for filled_in in (with_windows, with_devices, own_data.with_sums, trace_files.with_sums):
         content = filled_in(content, where)

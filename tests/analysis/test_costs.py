@@ -55,7 +55,14 @@ def test_targets_that_measure_the_grid_get_no_verdict() -> None:
     assert resolved(found, 1.0) == [0.7]
     assert resolved(found, 0.5) == [0.6, 0.7]
     assert resolved(found, 1.3) == []
-    assert resolved(found, None) == [0.6, 0.7], "on a logarithmic grid all have one"
+    assert resolved(found, None) == [0.6, 0.7], "on a logarithmic grid there are no steps"
+
+
+def test_a_target_that_an_untrained_model_holds_gets_no_verdict() -> None:
+    """Also if it holds it with one seed only."""
+    spent = np.full((3, 2, 2), 40.0)
+    spent[1, 0, 0] = 1e-9
+    assert resolved(costs_of(spent), None) == resolved(costs_of(spent), 0.001) == [0.7]
 
 
 def test_parts_of_costs() -> None:

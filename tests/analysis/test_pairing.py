@@ -80,7 +80,7 @@ def test_a_target_without_a_verdict_is_shown() -> None:
     assert [line.target for line in one.lines] == [0.8]
     told = sentences(one, "A", "B")
     assert told[0].startswith("demo: no target gets a verdict")
-    assert "no verdict, the target is reached within ten steps of the grid" in told[1]
+    assert "no verdict, the target is reached before any training, or within ten steps of the grid" in told[1]
 
 
 def test_accuracies_are_compared_where_all_still_are() -> None:

@@ -72,7 +72,7 @@ def test_on_a_terminal_there_are_stages_and_bars(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--minutes", "0"], "error: race: minutes must be > 0 and at most 1,000,000, got 0\n"),
+        (["--minutes", "0"], "error: race: minutes must be a number > 0 and at most 1,000,000, got 0.0\n"),
         (["--set", "targets=[]"], "error: race: scenario digits-demo has no targets, and a race is about who holds them"),
         (["-a", "quafl", "--set", "at_work=5"], "error: race: none of 1 algorithms can run on scenario digits-demo; quafl: "),
     ],

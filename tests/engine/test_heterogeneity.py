@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from fedbench.engine.heterogeneity import FACTORS, Heterogeneity
 from fedbench.errors import UsageError
@@ -116,6 +117,22 @@ def test_a_tie_is_about_its_strength(strength: float, seed: int, key: str) -> No
     tied, other = (here.tied_to_size, here.tied_to_label) if key == "by_size" else (here.tied_to_label, here.tied_to_size)
     assert abs(tied - strength) < 0.25
     assert abs(other) < tied
+
+
+@pytest.mark.parametrize("clients", [20, 100, 300, 1])
+def test_what_chance_alone_makes_of_the_skew(clients: int) -> None:
+    here = digits("partition={kind: iid}", f"clients={clients}")
+    sizes, shares = here.counts.sum(axis=1), here.counts.sum(axis=0) / here.counts.sum()
+    exact = [sum(stats.binom(int(n), p).expect(lambda k, n=n, p=p: abs(k / n - p)) for p in shares) / 2 for n in np.unique(sizes)]
+    weights = np.unique(sizes, return_counts=True)[1]
+    assert here.skew_by_chance == pytest.approx(np.average(exact, weights=weights), rel=1e-6)
+    assert clients == 1 or here.skew == pytest.approx(here.skew_by_chance, rel=0.1)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "0", 2**63, True])
+def test_a_seed_is_a_whole_number(seed: object) -> None:
+    with pytest.raises(UsageError, match="seed: expected a whole number between 0 and 9223372036854775807, got"):
+        Heterogeneity(load("digits-demo"), seed)  # type: ignore[arg-type]
 
 
 def test_who_has_many_examples_may_be_fast() -> None:

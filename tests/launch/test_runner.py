@@ -13,6 +13,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -244,3 +245,12 @@ def test_the_line_of_a_file(tmp_path: Path) -> None:
     assert code == "    state.x = fb.kernels.weighted_sum([1.0], batch.delta)"
     assert is_foreign(caught.value)
     assert not is_foreign(ValueError())
+
+
+def test_seeds_and_settings_are_taken_as_they_are_meant() -> None:
+    """NumPy's whole numbers are seeds, and a text alone is one setting."""
+    (one,) = specs("digits-demo", "fedavg", np.arange(3, 4), "clients=12")
+    assert (one.seed, type(one.seed), one.scenario.clients) == (3, int, 12)
+    for seed in (-1, 1.5, "0", 2**64, True):
+        with pytest.raises(UsageError, match="seed: expected a whole number between 0 and 9223372036854775807, got"):
+            specs("digits-demo", "fedavg", [seed])  # type: ignore[list-item]

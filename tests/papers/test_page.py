@@ -50,7 +50,9 @@ def test_a_page_shows_cells_orders_and_notes() -> None:
 
 def test_what_became_of_a_variation() -> None:
     """One reading that lies elsewhere decides; without it, all have to be there."""
-    varied = {one: next(each for each in experiment.variations(one) if each.name == "at-work-30") for one in chosen("000:T1", "41-44")}
+    varied = {
+        one: next(each for each in experiment.variations(one) if each.name == "at-work-30") for one in chosen("000:T1", "41-44")
+    }
 
     def became(*ratios: float) -> str | None:
         specs = {

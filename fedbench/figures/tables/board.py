@@ -147,7 +147,9 @@ def _notes(blocks: Sequence[Block]) -> list[str]:
             f"{AT_LEAST} a lower bound, since a missed target counts with what the run had spent; miss 3/10: 3 of 10 are missed."
         )
     if any(cell.rest == NO_VERDICT for cell in cells):
-        lines.append(f"{NO_VERDICT} no verdict: every target is held within ten steps of the evaluation grid.")
+        lines.append(
+            f"{NO_VERDICT} no verdict: every target is held before any training, or within ten steps of the evaluation grid."
+        )
     if any(cell.rest == NEVER for cell in cells):
         lines.append(f"{NEVER}: no target is held.")
     if any(cell.rest == NO_ROW for cell in cells):

@@ -15,7 +15,7 @@ from fedbench.analysis.map.saved import Saved
 from fedbench.engine.heterogeneity import Heterogeneity
 from fedbench.errors import UsageError, nearest
 from fedbench.registry import selector_of
-from fedbench.scenarios.load import load, overrides_of, validate
+from fedbench.scenarios.load import load, overrides_of, settings, validate
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites.advice import words
 from fedbench.suites.advice.answer import Answer
@@ -187,8 +187,8 @@ def advise(
 
 def _typed(scenario: str | Path | Scenario, given: Scenario, overrides: Sequence[str]) -> list[str]:
     """Returns the words by which a command names the scenario."""
-    name, settings = (given.name, overrides_of(given) or ()) if isinstance(scenario, Scenario) else (str(scenario), overrides)
-    return [name, *(word for one in settings for word in ("--set", one))]
+    name, changes = (given.name, overrides_of(given)) if isinstance(scenario, Scenario) else (str(scenario), settings(overrides))
+    return [name, *(word for one in changes or () for word in ("--set", one))]
 
 
 def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[str]) -> Advice:

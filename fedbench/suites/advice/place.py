@@ -10,7 +10,7 @@ from fedbench.analysis.map.between import Numbers, ends, kinds_around
 from fedbench.analysis.map.factors import Factor
 from fedbench.analysis.map.kept import Costs
 from fedbench.analysis.map.parts import MapPart
-from fedbench.engine.heterogeneity import FACTORS, Heterogeneity
+from fedbench.engine.heterogeneity import ALIKE, FACTORS, Heterogeneity
 from fedbench.errors import UsageError, nearest
 from fedbench.scenarios.load import validate
 from fedbench.scenarios.local_parts import LATER
@@ -100,7 +100,21 @@ def levels(here: Heterogeneity, costs: Costs, numbers: Numbers) -> tuple[Level, 
         found[weaker] = replace(found[weaker], taken=0.0)
     if "at_work" in found and here.scenario.at_work is None:
         found["at_work"] = replace(found["at_work"], note="all, since at_work is not set")
+    if "skew" in found:
+        found["skew"] = _explained(found["skew"], here)
     return tuple(found.values())
+
+
+def _explained(skew: Level, here: Heterogeneity) -> Level:
+    """Returns the label skew with what else is to be known of it: that there are no classes, or how
+    much of it is chance, where that is most of it."""
+    if here.scenario.task.is_regression:
+        return replace(skew, note="not measured, since labels are real numbers")
+    by_chance = here.skew_by_chance
+    if by_chance <= max(ALIKE, skew.measured / 2):
+        return skew
+    chance = f"{digits(round(by_chance, 2))} by chance, since clients have few examples"
+    return replace(skew, note="; ".join(filter(None, (skew.note, chance))))
 
 
 def _level(factor: Factor, measured: float, costs: Costs, numbers: Numbers) -> Level:
@@ -136,6 +150,8 @@ def _other_task(own: Scenario, base: Scenario) -> Iterator[str]:
         yield f"{own.clients:,} clients (map: {base.clients:,})"
     if is_other_task(own, base):
         yield f"task {own.task.name} with {own.task.model} (map: {base.task.name} with {base.task.model})"
+    if own.task.is_regression:
+        yield "regression (map: classification)"
     if max(own.local.batch_size, base.local.batch_size) > 2 * min(own.local.batch_size, base.local.batch_size):
         yield f"mini-batches of {own.local.batch_size} (map: {base.local.batch_size})"
     if own.task.loss != base.task.loss:

@@ -9,7 +9,7 @@ import numpy as np
 from fedbench import registry
 from fedbench.analysis.map.kept import Costs
 from fedbench.analysis.map.parts import MapPart
-from fedbench.engine.plan import check_everybody, may_lack_somebody
+from fedbench.engine.plan import check_everybody, may_lack_somebody, pieces
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import MissingDataError, UsageError
@@ -34,6 +34,7 @@ def _reason(selector: str, tuned: Mapping[str, object], scenario: Scenario, seed
     try:
         algorithm = started(selector, tuned, scenario)
         setup = Setup(RunSpec(scenario, algorithm, seeds[0]))
+        next(pieces(setup.scheduler()))  # some refuse when their plan begins
         for seed in seeds if may_lack_somebody(setup) else seeds[:1]:
             check_everybody(Setup(RunSpec(scenario, algorithm, seed)))
     except MissingDataError:

@@ -27,6 +27,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ from fedbench.results.store import write_atomically
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
-from fedbench.suites.own_race.suite import OneScenario, space_of, whole
+from fedbench.suites.own_race.suite import TUNING_SEEDS, OneScenario, space_of, whole
 from fedbench.suites.price import Rate, planned, tried
 from fedbench.suites.seats import group_of_row
 from fedbench.suites.space import Space, declared
@@ -50,8 +51,9 @@ from fedbench.suites.tuning_parts import Rung
 
 FILE = "plan.json"
 LARGEST_FILE = 1 << 20
-MOST_MINUTES = 1_000_000
+LEAST_MINUTES, MOST_MINUTES = 1e-9, 1_000_000
 FAR_BEHIND = 6.0
+LAST_FIRST_SEED = 2**31 - 1 - TUNING_SEEDS
 OVERHEAD = 0.05  # seconds of a run beside its training: to hand it over, and to write its record
 TUNING_SHARE = 2 / 3  # of the time that the first seeds leave, at most
 RUNGS = tuple(
@@ -83,11 +85,16 @@ class Given:
         """Raises UsageError for what no race can be about. A scenario without targets is refused
         rather than given one: which accuracy is worth waiting for is what the race is about, and
         before any run nobody knows which ones are in reach."""
-        if not 0 < self.minutes <= MOST_MINUTES:
-            raise UsageError(f"race: minutes must be > 0 and at most {MOST_MINUTES:,}, got {self.minutes:g}")
-        for name, value, least in (("processes", self.processes, 1), ("first_seed", self.first_seed, 0)):
-            if value < least:
-                raise UsageError(f"race: {name} must be >= {least}, got {value}")
+        if not _is_number(self.minutes, LEAST_MINUTES, MOST_MINUTES):
+            raise UsageError(f"race: minutes must be a number > 0 and at most {MOST_MINUTES:,}, got {self.minutes!r}")
+        if not _is_whole(self.processes, 1, sys.maxsize):
+            raise UsageError(f"race: processes must be a whole number >= 1, got {self.processes!r}")
+        if not _is_whole(self.first_seed, 0, LAST_FIRST_SEED):
+            raise UsageError(f"race: first_seed must be a whole number between 0 and {LAST_FIRST_SEED}, got {self.first_seed!r}")
+        if self.space is not None and not self.tune:
+            raise UsageError(
+                f"race: search space {self.space} is for tuning, and options are not to be tuned; leave one of the two out"
+            )
         if not self.scenario.targets:
             raise UsageError(
                 f"race: scenario {self.scenario.name} has no targets, and a race is about who holds them at the least cost; add what "
@@ -100,6 +107,11 @@ class Given:
         a reference, which nobody is compared with."""
         names = self.algorithms or [one for one in registry.ALGORITHMS if not registry.algorithm(one).reference]
         for one in names:
+            if not isinstance(one, str):
+                raise UsageError(
+                    "race: algorithms must be selectors such as 'fedbuff' or './mine.py:Mine', by which its runs can be made again, "
+                    f"got {one!r}"
+                )
             if registry.algorithm(one).reference:
                 raise UsageError(f"race: {one} is a reference, which is shown and not compared; leave it out")
         return list(dict.fromkeys(whole(self.scenario, one) for one in names))
@@ -117,6 +129,14 @@ class Given:
         found = {one: declared(type(registry.algorithm(one))) for one in self.selectors}
         own = {one: entry.hashed() for one, entry in found.items() if entry}
         return f"{space}, {hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()}" if own else space
+
+
+def _is_number(value: object, low: float, high: float) -> bool:
+    return isinstance(value, int | float) and low <= value <= high
+
+
+def _is_whole(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and low <= value <= high
 
 
 class Entrant(Part):

@@ -34,7 +34,7 @@ def race(
     scenario: str | Path | Scenario,
     *,
     minutes: float = 20,
-    algorithms: Sequence[str] = (),
+    algorithms: str | Sequence[str] = (),
     overrides: Sequence[str] = (),
     space: str | Path | None = None,
     store: str | Path | None = None,
@@ -56,7 +56,7 @@ def race(
     minutes : float
         After so many minutes no run is begun any more. At the first call they also decide whether
         and how thoroughly options are tuned.
-    algorithms : sequence of str
+    algorithms : str or sequence of str
         Selectors such as "fedbuff[buffer_size=10]" or "./mine.py:Mine". Without any, all algorithms
         of fedbench take part that can run on the scenario.
     overrides : sequence of str
@@ -84,8 +84,11 @@ def race(
     ------
     UsageError
         The arguments are wrong, no algorithm can run, or the store has another race.
+    FedbenchError
+        By the first runs, no target gets a verdict. They stay in the store.
     """
-    given = Given(load(scenario, overrides), algorithms, space, minutes, processes, first_seed, tune)
+    chosen = [algorithms] if isinstance(algorithms, str) else algorithms
+    given = Given(load(scenario, overrides), chosen, space, minutes, processes, first_seed, tune)
     is_shown = progress or (progress is None and (sys.stderr.isatty() or in_notebook()))
     tell: Tell = _to_stderr if is_shown else lambda line: None
     return raced(given, Store(store or folder_of(given.scenario)), tell, progress=progress)
@@ -104,13 +107,14 @@ def raced(given: Given, store: Store, tell: Tell, *, progress: bool | None = Non
     """Races until the minutes are over, and returns what was found. `clock` gives the seconds that
     the minutes are measured by."""
     given.check()
+    count = len(given.selectors)
     begin = clock()
     store.prepare()
     try:
         with store.lock_of(LOCK).acquire(timeout=0):
             plan = plans.read(store.root, given)
             if plan is None:
-                tell(f"{len(given.selectors)} algorithms: planning, and timing a short run")
+                tell(f"{count} algorithms: planning, and timing a short run")
                 plan = plans.made(given, clock)
                 plans.write(store.root, plan)
             stages = Stages(plan, given.scenario, store, given.processes)

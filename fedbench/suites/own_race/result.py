@@ -70,6 +70,8 @@ class System:
         How many seeds all of them have.
     best : mapping
         By axis the rows that may be the best, from the cheapest on. Empty without a statement.
+    unranked : mapping
+        By row that is left and in none of these sets, why that is so. Empty without a statement.
     unknown : str
         Why there is no statement; empty if there is one.
     resolution : float, optional
@@ -83,6 +85,7 @@ class System:
     left: tuple[str, ...]
     seeds: int
     best: Mapping[str, tuple[Best, ...]]
+    unranked: Mapping[str, str]
     unknown: str
     resolution: float | None
     next: Next | None

@@ -10,7 +10,7 @@ from functools import cached_property
 from fedbench import written
 from fedbench.analysis.groups import Group
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import UsageError
+from fedbench.errors import FedbenchError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.schema import Scenario
@@ -19,6 +19,7 @@ from fedbench.suites.own_race import field as fields
 from fedbench.suites.own_race.field import Started
 from fedbench.suites.own_race.plan import FAR_BEHIND, Plan, taken
 from fedbench.suites.own_race.suite import OneScenario, whole
+from fedbench.suites.own_race.unranked import of_targets
 from fedbench.suites.race import decisions, looks
 from fedbench.suites.race.judging import Reason, far_behind, on_boards
 from fedbench.suites.search import Progress, advanced, search
@@ -45,9 +46,9 @@ class OutOfTime(Exception):
 def _no_verdict(scenario: Scenario) -> str:
     first = scenario.evaluation.step_seconds(0) / 10
     return (
-        f"race: on scenario {scenario.name} no target gets a verdict: each is held within ten steps of the evaluation grid, so costs would "
-        "measure the grid; evaluate more often at the beginning, in another --store, such as with --set "
-        f"'evaluation={{kind: log, first_seconds: {first:g}, ratio: 1.05}}'"
+        f"race: on scenario {scenario.name} no target gets a verdict: each is held before any training, or within ten steps of the "
+        "evaluation grid, so that costs would measure the grid; in another --store, take higher targets, or evaluate more often at the "
+        f"beginning, such as with --set 'evaluation={{kind: log, first_seconds: {first:g}, ratio: 1.05}}'"
     )
 
 
@@ -167,8 +168,9 @@ class Stages:
         """Returns the rows of which a run failed, with the reason."""
         if self.started is None:
             return self.not_run() | self.untuned()
+        kept = {row: f"its options could not be tuned, so it has its own: {why}" for row, why in self.started.kept.items()}
         failing = {row: next(iter(several.values())) for row, several in self.failing().items()}
-        return self.started.kept | failing | self.started.out
+        return kept | failing | self.started.out
 
     def not_run(self) -> dict[str, str]:
         """Returns the rows whose first run failed, with the reason."""
@@ -251,7 +253,9 @@ class Stages:
         compute(specs)
         behind = self.behind()
         if self.groups() and not self.has_verdict():
-            raise UsageError(_no_verdict(self.scenario))
+            raise FedbenchError(_no_verdict(self.scenario))
+        for line in of_targets([*self.groups().values()]):
+            tell(f"{FIRST}: {line}")
         tell(f"{FIRST}: {len(self.left())} of {len(specs)} rows are left")
         for row, why in behind.items():
             tell(f"  dropped: {row}: {why}")

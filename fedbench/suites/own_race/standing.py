@@ -9,14 +9,15 @@ from dataclasses import replace
 
 from fedbench import written
 from fedbench.analysis.board import BOARD_AXES, board
+from fedbench.analysis.gathered import Rows
 from fedbench.analysis.ranking import Ranking
 from fedbench.analysis.resolution import resolution
 from fedbench.analysis.statistics import LEAST_SEEDS
-from fedbench.results.record import Record
 from fedbench.suites.campaign import missing
 from fedbench.suites.own_race.plan import RUNGS, TUNING_SHARE, Given, taken, tuning_seconds
 from fedbench.suites.own_race.result import Best, Dropped, Next, RaceResult, System
 from fedbench.suites.own_race.stages import RACE, Stages
+from fedbench.suites.own_race.unranked import nearest_miss, unranked
 from fedbench.suites.race import decisions, looks
 from fedbench.suites.race.decisions import Decisions
 from fedbench.suites.race.looks import Field
@@ -74,32 +75,32 @@ def _system(stages: Stages, one: Field, found: Decisions) -> System:
     left = looks.left(one, found)
     runs = {row: [*itertools.takewhile(lambda run: run is not None, map(stages.find, one.rows[row]))] for row in left}
     seeds = min(map(len, runs.values()))
-    best, unknown, ranking = (
-        {},
-        f"after {written.counted(seeds, 'seed')}, and {LEAST_SEEDS} are the fewest that tell rows apart",
-        None,
-    )
+    best: Mapping[str, tuple[Best, ...]] = {}
+    others: Mapping[str, str] = {}
+    ranking, unknown = None, f"after {written.counted(seeds, 'seed')}, and {LEAST_SEEDS} are the fewest that tell rows apart"
     if len(one.rows) == 1:
         unknown = "it is alone"
     elif seeds >= LEAST_SEEDS:
         group = group_of_row(stages.final, None, stages.final.here, left[0])
-        first: Mapping[str, list[Record]] = {
-            row: [run for run in of_row[:seeds] if run is not None] for row, of_row in runs.items()
-        }
+        first = {row: [run for run in of_row[:seeds] if run is not None] for row, of_row in runs.items()}
         rankings = board(first, groups=dict.fromkeys(first, group)).rankings
         ranking = rankings[group, BOARD_AXES[0]]
-        unknown = _unknown(ranking)
-        best = {} if unknown else {axis: _best(rankings[group, axis]) for axis in BOARD_AXES}
+        unknown = _unknown(ranking, first)
+        if ranking.found is not None and not unknown:
+            best = {axis: _best(rankings[group, axis]) for axis in BOARD_AXES}
+            others = unranked(first, ranking.found.costs, (each.row for several in best.values() for each in several))
     following = _next(stages, one, found, ranking, seeds)
-    return System(
-        one.group, tuple(one.rows), left, seeds, best, unknown, None if ranking is None else ranking.resolution, following
-    )
+    finest = None if ranking is None else ranking.resolution
+    return System(one.group, tuple(one.rows), left, seeds, best, others, unknown, finest, following)
 
 
-def _unknown(ranking: Ranking) -> str:
+def _unknown(ranking: Ranking, runs: Rows) -> str:
     if ranking.found is None:
-        return "every target is held within ten steps of the evaluation grid; evaluate more often, or on a grid of kind log"
-    return "no row holds a target with any seed" if ranking.leader is None else ""
+        why = "every target is held before any training, or within ten steps of the evaluation grid"
+        return f"{why}; take higher ones, or evaluate more often"
+    if ranking.leader is None:
+        return f"no row holds a target with any seed; {nearest_miss([run for several in runs.values() for run in several])}"
+    return ""
 
 
 def _best(ranking: Ranking) -> tuple[Best, ...]:

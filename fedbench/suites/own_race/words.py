@@ -13,6 +13,7 @@ from fedbench.suites.race.schema import MOST_ERROR
 
 MOST_LINES = 25
 MOST_NAMES = 4  # of a list in a line
+MOST_REASONS = 2  # so many rows that are not applicable have their reason beside them
 AXES = {"seconds": "fewest seconds", "gradient_evaluations": "fewest gradients", "bytes": "fewest bytes"}
 
 
@@ -59,7 +60,10 @@ def _block(one: System, *, in_lines: bool) -> list[str]:
         ]
     else:
         told = [_in_a_line(*seconds)]
-    return [title, *told, *(_in_a_line(*one) for one in others), *_more(one)]
+    told += [_in_a_line(*one) for one in others]
+    if one.unranked:
+        told.append(f"  left as well: {_listed(f'{row} ({why})' for row, why in one.unranked.items())}")
+    return [title, *told, *_more(one)]
 
 
 def _in_a_line(axis: str, best: Sequence[Best]) -> str:
@@ -103,10 +107,11 @@ def _end(found: RaceResult) -> Iterator[str]:
     if found.dropped:
         yield f"dropped: {'; '.join(_dropped(found))}"
     if found.refused:
-        yield f"not applicable: {_listed(found.refused)}"
+        told = [f"{row}: {why}" for row, why in found.refused.items()] if len(found.refused) <= MOST_REASONS else found.refused
+        yield f"not applicable: {_listed(told)}"
     if found.failed:
-        then = "so out of the race or with default options" if found.settled else "and tried again by the next call"
-        yield f"failed, {then}: {_listed(f'{row}: {why}' for row, why in found.failed.items())}"
+        then = "" if found.settled else ", and tried again by the next call"
+        yield f"failed{then}: {_listed(f'{row}: {why}' for row, why in found.failed.items())}"
     if found.tuning_minutes is not None:
         takes = lasting(found.tuning_minutes)
         yield f"options are the defaults: tuning takes a race of {takes}, in another store, since the plan of this one stays"

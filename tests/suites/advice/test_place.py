@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedbench.analysis.map.factors import Design, Factor
@@ -53,10 +55,20 @@ def test_beyond_the_range_its_end_is_taken(override: str, factor: str, taken: fl
 def test_kinds_are_named_between_which_a_scenario_lies() -> None:
     assert at("partition.kind=two_class")[1]["skew"].note == "two_class"
     between = at("partition={kind: dirichlet, alpha: 1}")[1]["skew"]
-    assert between.note == "iid to dirichlet"
-    assert str(between) == f"label skew {between.measured:.3g} (iid to dirichlet)"
+    assert between.note == "iid to dirichlet; 0.33 by chance, since clients have few examples"
+    assert str(between) == f"label skew {between.measured:.3g} ({between.note})"
     assert str(at()[1]["at_work"]) == "at work 100 (all, since at_work is not set)"
     assert str(at("at_work=7")[1]["at_work"]) == "at work 7"
+
+
+def test_real_numbers_have_no_label_skew(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "own.npz", x=rng.random((400, 4)).astype(np.float32), y=rng.random(400))
+    task = f"task={{file: {tmp_path / 'own.npz'}, label: y, kind: regression, model: softmax}}"
+    here = Heterogeneity(load("digits-demo", [task, "partition={kind: iid}", "targets=[]", "evaluation={every_seconds: 1}"]))
+    found = levels(here, costs(0), NUMBERS)
+    assert str(next(one for one in found if one.factor == "skew")) == "label skew 0 (not measured, since labels are real numbers)"
+    assert "regression (map: classification)" in outside(here, found, made_up(scenario=load("digits-demo").resolved()).about)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,13 @@ def test_an_algorithm_that_cannot_run_says_why() -> None:
     assert refused({"fedecho": "fedecho"}, load("digits-demo", ["public={size: 50}"]), [0], {}) == {"fedecho": ""}
 
 
+def test_who_cannot_run_where_jobs_are_lost_says_so() -> None:
+    """Only the plan knows it: nothing says what becomes of a job that is routed and lost."""
+    found = refused({"g": "generalized_async", "f": "fedasync"}, load("digits-demo", ["dropout=0.01"]), [0], {})
+    assert "no job be lost" in found["g"]
+    assert found["f"] == ""
+
+
 def test_the_options_that_were_tuned_decide_whether_it_runs() -> None:
     few = load("digits-demo", ["clients=5"])
     assert "cohort_size must be at most" in refused({"m": "msync[cohort_size=69]"}, few, [0], {})["m"]

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import fedbench as fb
+from fedbench.algorithms.fedavg import FedAvg
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import UsageError
+from fedbench.errors import FedbenchError, UsageError
 from fedbench.results.store import Store
 from fedbench.suites import campaign
 from fedbench.suites.own_race import plan as plans
@@ -166,7 +167,7 @@ def test_a_row_that_fails_is_named_and_the_others_go_on(mine: str, tmp_path: Pat
     assert "not today" in found.failed[mine]
     assert found.stage == "race"
     assert sorted(row for one in found.systems for row in one.rows) == ["fedasync[concurrency=10]", "fedbuff[concurrency=10]"]
-    assert "failed, so out of the race or with default options: ./mine.py:Mine: " in str(found)
+    assert "failed: ./mine.py:Mine: " in str(found)
 
 
 LATER = (
@@ -256,10 +257,14 @@ def test_a_race_in_which_everybody_fails(mine: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"minutes": 0}, "minutes must be > 0 and at most 1,000,000, got 0"),
-        ({"minutes": float("nan")}, "minutes must be > 0 and at most 1,000,000, got nan"),
-        ({"processes": 0}, "processes must be >= 1, got 0"),
-        ({"first_seed": -1}, "first_seed must be >= 0, got -1"),
+        ({"minutes": 0}, "minutes must be a number > 0 and at most 1,000,000, got 0"),
+        ({"minutes": "1"}, "minutes must be a number > 0 and at most 1,000,000, got '1'"),
+        ({"minutes": float("nan")}, "minutes must be a number > 0 and at most 1,000,000, got nan"),
+        ({"processes": 0}, "processes must be a whole number >= 1, got 0"),
+        ({"first_seed": -1}, "first_seed must be a whole number between 0 and 2147482647, got -1"),
+        ({"first_seed": 2**31}, "first_seed must be a whole number between 0 and 2147482647, got 2147483648"),
+        ({"space": "nowhere.yaml"}, "search space nowhere.yaml is for tuning, and options are not to be tuned"),
+        ({"algorithms": [FedAvg()]}, "algorithms must be selectors such as 'fedbuff' or './mine.py:Mine', .*got FedAvg"),
         ({"scenario": scenario("targets=[]")}, r"has no targets, .* --set 'targets=\[{value: 0.8}\]'"),
         ({"algorithms": ["centralised"]}, "centralised is a reference"),
         (
@@ -271,16 +276,37 @@ def test_a_race_in_which_everybody_fails(mine: str, tmp_path: Path) -> None:
             {"algorithms": ["quafl"], "scenario": scenario("at_work=5")},
             "none of 1 algorithms can run on scenario digits-demo; quafl: ",
         ),
-        (
-            {"scenario": scenario("evaluation={every_seconds: 1}")},
-            "no target gets a verdict: .*first_seconds: 0.1, ratio: 1.05}'",
-        ),
     ],
 )
 def test_what_no_race_can_be_about_is_said_in_one_line(more: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message) as error:
-        race(given(**{"algorithms": ["fedavg", "fedbuff"], **more}), tmp_path)  # type: ignore[arg-type]
+        race(given(**{"algorithms": ["fedavg", "fedbuff"], **more}), tmp_path / "store")  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
+    assert not [*tmp_path.glob("store/*.json")], "nothing was decided"
+
+
+@pytest.mark.parametrize("more", ["evaluation={every_seconds: 1}", "targets=[{value: 0.02}]"])
+def test_where_no_target_gets_a_verdict_the_runs_stay(more: str, tmp_path: Path) -> None:
+    with pytest.raises(FedbenchError, match=r"no target gets a verdict: .*first_seconds: 0.*, ratio: 1.05}'") as error:
+        race(given("fedavg", "fedbuff", scenario=scenario(more)), tmp_path)
+    assert error.value.exit_code == 1
+    assert [*tmp_path.rglob("fedavg/*")]
+
+
+def test_what_no_row_holds_is_said_at_once_and_at_the_end(tmp_path: Path) -> None:
+    told = list[str]()
+    hard = scenario("targets=[{value: 0.02}, {value: 0.9999}]", "budget.seconds=3")
+    found = race(given("fedavg", "fedbuff[concurrency=10]", scenario=hard, minutes=1000), tmp_path, told)
+    told_early = next(line for line in told if "holds" in line)
+    assert [line for line in told if "target" in line] == [
+        "first seed: target 2 % gets no verdict: it is held before any training, or within ten steps of the evaluation grid",
+        told_early,
+    ]
+    assert told_early.startswith("first seed: no row holds a target; ")
+    assert told_early.endswith(" % is the best of 2 runs")
+    (system,) = found.systems
+    assert system.unknown.startswith("no row holds a target with any seed; ")
+    assert system.unknown.endswith(" % is the best of 10 runs")
 
 
 def test_a_store_has_one_race(tmp_path: Path) -> None:
@@ -308,4 +334,6 @@ def test_the_public_function(tmp_path: Path) -> None:
     )
     assert isinstance(found, RaceResult)
     assert found.store == tmp_path
+    with pytest.raises(UsageError, match="no two rows share a system, so none are compared: fedavg "):
+        fb.race("digits-demo", minutes=0.05, algorithms="fedavg", overrides=SETTINGS, store=tmp_path / "other", progress=False)
     assert str(found).startswith("race on digits-demo: ")

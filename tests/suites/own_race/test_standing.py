@@ -8,6 +8,7 @@ import pytest
 
 from fedbench.suites.own_race.standing import result
 from fedbench.suites.race import decisions
+from tests.conftest import alter
 
 from .conftest import given
 from .test_stages import ROWS, add, stages
@@ -41,3 +42,15 @@ def test_what_the_next_look_takes_and_shows(tmp_path: Path) -> None:
     assert system.next.resolution is not None
     assert system.next.resolution > system.resolution > 1, "three seeds show less than four"
     assert system.next.minutes == pytest.approx(6.0, rel=0.01)
+
+
+def test_a_row_that_is_left_and_in_no_set_has_its_reason(tmp_path: Path) -> None:
+    one = stages(tmp_path)
+    add(one, dict.fromkeys(ROWS, 4))
+    for spec in one.suite.runs(one.suite.here, ROWS[1])[1:4]:  # the first would drop it as far behind
+        alter(one._records[spec.run_id], "outcome.state", "diverged")
+    found = result(given(*ROWS), one)
+    (system,) = found.systems
+    assert system.unranked[ROWS[1]] == "3 of 4 runs diverged"
+    assert not {best.row for several in system.best.values() for best in several} & system.unranked.keys()
+    assert f"{ROWS[1]} (3 of 4 runs diverged)" in str(found)

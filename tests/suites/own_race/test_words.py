@@ -22,6 +22,7 @@ SYSTEM = System(
     left=("fedbuff[local_lr=0.2]", "fedavg"),
     seeds=10,
     best={"seconds": (BEST, ALSO), "gradient_evaluations": (replace(ALSO, cost=400.0),), "bytes": (replace(BEST, cost=2.6e6),)},
+    unranked={},
     unknown="",
     resolution=1.31,
     next=Next(20, 3.0, 1.2, ("fedavg",)),
@@ -52,6 +53,7 @@ systems = st.builds(
     left=names,
     seeds=st.integers(0, 40),
     best=st.fixed_dictionaries({"seconds": rows.filter(bool), "gradient_evaluations": rows, "bytes": rows}),
+    unranked=st.dictionaries(st.text("abc", min_size=1), st.text("abc", min_size=1)),
     unknown=st.sampled_from(("", "no row holds a target")),
     resolution=st.none() | st.floats(1, 3),
     next=st.none() | st.builds(Next, st.integers(3, 40), st.floats(0, 1e4), st.none() | st.floats(1, 2), names),
@@ -97,7 +99,7 @@ race on mine: 2 of 3 rows are left
   fewest bytes: fedbuff[local_lr=0.2] (2.60 MB)
   more minutes: 20 seeds each, about 3 min more, tell ratios from 1.20 on apart, now 1.31: fedavg
 dropped: 1 after 3 seeds (dearer than another row beyond noise, which drops the best in at most 5 % of races, on every axis)
-not applicable: quafl"""
+not applicable: quafl: why not"""
     )
 
 
@@ -123,4 +125,4 @@ def test_many_systems_are_shortened_not_cut() -> None:
     assert len(told) <= MOST_LINES
     assert "  fewest seconds: fedbuff[local_lr=0.2] (6.31 s); fedavg 1.11 [0.97, 1.25] times the best" in told
     assert "and 2 more systems, which --json and as_dict() have" in told
-    assert told[-1] == "not applicable: quafl"
+    assert told[-1] == "not applicable: quafl: why not"

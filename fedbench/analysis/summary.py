@@ -81,9 +81,9 @@ def summarize(records: Iterable[Record], axis: str | Axis = SECONDS) -> list[Sce
         UsageError: if there is no such axis.
     """
     where = find(axis)
-    groups: dict[tuple[str, str], dict[str, list[Record]]] = {}
+    groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        groups.setdefault((record.scenario, record.spec.scenario_hash), {}).setdefault(record.selector, []).append(record)
+        groups.setdefault((record.scenario, record.spec.scenario_hash), []).append(record)
     found = [_scenario(*key, groups[key], where) for key in sorted(groups)]
     return [one for _, alike in itertools.groupby(found, lambda one: one.name) for one in _told_apart(list(alike))]
 
@@ -98,7 +98,27 @@ def _told_apart(scenarios: Sequence[ScenarioSummary]) -> list[ScenarioSummary]:
     ]
 
 
-def _scenario(name: str, scenario_hash: str, by_selector: Mapping[str, Sequence[Record]], axis: Axis) -> ScenarioSummary:
+def labels(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Returns the runs of a scenario by the labels of their rows: by selector. An algorithm of
+    one's own that was changed between runs, or two of one name, have a row for each code."""
+    codes: dict[str, dict[str, list[Record]]] = {}
+    for record in records:
+        codes.setdefault(record.selector, {}).setdefault(code_of(record.spec.algorithm.where), []).append(record)
+    return {
+        f"{selector} ({code})" if len(several) > 1 and code else selector: runs
+        for selector, several in codes.items()
+        for code, runs in several.items()
+    }
+
+
+def code_of(origin: Mapping[str, str]) -> str:
+    """Returns in short which code an algorithm is that is not built in; empty where nothing tells
+    it."""
+    return f"code {origin['sha256'][:8]}" if origin.get("sha256") else ""
+
+
+def _scenario(name: str, scenario_hash: str, records: Sequence[Record], axis: Axis) -> ScenarioSummary:
+    by_selector = labels(records)
     rows = [row(selector, _one_per_seed(by_selector[selector]), axis) for selector in sorted(by_selector)]
     compared, where = _compare(rows, axis)
     return ScenarioSummary(name, scenario_hash, rows[0].runs[0].spec.scenario, compared, where)

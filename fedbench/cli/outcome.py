@@ -38,7 +38,7 @@ def print_outcome(records: Records, store: Path) -> None:
     where = [] if store == STORE else ["--store", str(store)]
     cut = False
     for one in found:
-        rows, targets = _fitting(sorted(one.rows, key=lambda row: order.index(row.selector)), one.scenario)
+        rows, targets = _fitting(sorted(one.rows, key=lambda row: order.index(row.runs[0].selector)), one.scenario)
         cut |= len(rows) * len(targets or [0]) < len(one.rows) * len(one.scenario.targets or [0])
         lines = [line for row in rows for line in _lines(row, targets, one.scenario.judged_by)]
         columns = [*dict.fromkeys(name for line in lines for name in line)]

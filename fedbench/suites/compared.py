@@ -7,10 +7,10 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fedbench import registry
+from fedbench import origins, registry
 from fedbench.analysis.board import Board
 from fedbench.analysis.pictures import Rows
-from fedbench.analysis.summary import summarize
+from fedbench.analysis.summary import code_of, summarize
 from fedbench.errors import RecordError, UsageError, nearest
 from fedbench.results.record import Record
 from fedbench.suites.findings.results import Results
@@ -71,8 +71,11 @@ class Compared:
             if name in known:
                 return name
         with contextlib.suppress(UsageError):  # it names no algorithm, which the message below says better
-            if (name := registry.selector_of(registry.algorithm(row))) in known:
-                return name
+            algorithm = registry.algorithm(row)
+            selector = registry.selector_of(algorithm)
+            for name in (selector, f"{selector} ({code_of(origins.origin(type(algorithm)))})"):
+                if name in known:
+                    return name
         raise UsageError(f"{self.title}: it has no row {row!r}{nearest(row, known)}")
 
     def labels(self, wanted: Sequence[str]) -> list[str]:

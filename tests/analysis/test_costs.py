@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,6 +64,17 @@ def test_a_target_that_an_untrained_model_holds_gets_no_verdict() -> None:
     spent = np.full((3, 2, 2), 40.0)
     spent[1, 0, 0] = 1e-9
     assert resolved(costs_of(spent), None) == resolved(costs_of(spent), 0.001) == [0.7]
+
+
+def test_a_target_that_no_run_reaches_is_no_matter_of_the_grid() -> None:
+    """Runs that end within ten steps without it say nothing of the grid. One that reached it there,
+    and did not hold it, does."""
+    found = costs_of(np.full((3, 2, 2), 5.0))
+    found = replace(found, missed=np.ones((3, 2, 2), np.bool_), step=np.zeros((3, 2, 2)))
+    assert resolved(found, 1.0) == [0.6, 0.7]
+    found.missed[2, 1, 0] = False
+    found.step[1, 0, 1] = 0.1
+    assert resolved(found, 1.0) == []
 
 
 def test_parts_of_costs() -> None:

@@ -201,6 +201,26 @@ def test_changed_defaults_are_not_mixed(record):
         summarize([mine, others])
 
 
+def in_file(record, seed, sha256, **more):
+    run = record("mine", seed=seed, **more)
+    alter(run, "spec.algorithm.origin", {"kind": "file", "class": "Mine", "file": "mine.py", "sha256": sha256 * 64})
+    return run
+
+
+def test_an_algorithm_that_was_changed_has_a_row_for_each_code(record):
+    """Also where its defaults changed with it. The other rows are as they were."""
+    before, after = in_file(record, 0, "a"), [in_file(record, seed, "b") for seed in (0, 1)]
+    alter(before, "spec.algorithm.options", {"local_lr": 0.2})
+    (found,) = summarize([before, *after, record()])
+    assert {row.selector: row.seeds for row in found.rows} == {
+        "fedavg": (0,),
+        "mine (code aaaaaaaa)": (0,),
+        "mine (code bbbbbbbb)": (0, 1),
+    }
+    (alone,) = summarize(after)
+    assert [row.selector for row in alone.rows] == ["mine"]
+
+
 LOSSES = {"jobs": 40, "jobs_left": 3, "jobs_dropped_out": 2, "jobs_late": 0, "steps_done": 100, "steps_wasted": 30}
 
 

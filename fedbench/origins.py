@@ -7,6 +7,7 @@ names, or an object that was given in Python.
 from __future__ import annotations
 
 import copyreg
+import dataclasses
 import functools
 import hashlib
 import importlib.machinery
@@ -133,8 +134,17 @@ def _checked(found: object, selector: str) -> type[Algorithm]:
             f"algorithm {selector}: the class attribute `name` must be at most 100 small letters, digits and underscores, got "
             f"{quoted(name, 120)}"
         )
+    check_defaults(found)
     copyreg.pickle(found, _reduced)
     return found
+
+
+def check_defaults(cls: type[Algorithm]) -> None:
+    """Raises UsageError if an option of an algorithm has no default: selectors name what differs
+    from the defaults."""
+    for field in dataclasses.fields(cls):
+        if field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise UsageError(f"algorithm {cls.name}: option {field.name} needs a default, such as `{field.name}: int = 1`")
 
 
 def _reduced(algorithm: Algorithm) -> tuple[Callable[[str, dict[str, object]], Algorithm], tuple[str, dict[str, object]]]:

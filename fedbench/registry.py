@@ -179,8 +179,13 @@ def _split(body: str) -> list[str]:
 
 def algorithm(selector: str | Algorithm) -> Algorithm:
     """Returns the algorithm that a selector `name[param=value,...]` describes. An instance is
-    returned as it is."""
+    returned as it is. UsageError for a class, or if an option has no default."""
+    if isinstance(selector, type):
+        raise UsageError(
+            f"algorithm: expected a selector or an object, got the class {selector.__name__}; call it: {selector.__name__}()"
+        )
     if isinstance(selector, Algorithm):
+        origins.check_defaults(type(selector))
         return selector
     name, options = parse_selector(selector)
     cls: type[Algorithm] = find("algorithm", name)

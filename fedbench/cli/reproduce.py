@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fedbench.cli import verdicts
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.options import DeviceOption, JsonOption, ProcessesOption
-from fedbench.cli.output import print_json, print_table, say, show
-from fedbench.documents.paper import KINDS, ORDERS, Kept
-from fedbench.documents.paper import Verdict as Word
+from fedbench.cli.output import show
 from fedbench.engine.compare import verdict
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import as_recorded
@@ -22,13 +21,10 @@ from fedbench.errors import FedbenchError, UsageError, nearest
 from fedbench.papers import cells as papers
 from fedbench.papers import experiment, handing_in, orders_of_convergence, runs
 from fedbench.papers.cells import Cell
-from fedbench.papers.declared import declared, left_out, spans
-from fedbench.papers.document import counts_by_kind, differing, ours
-from fedbench.papers.price import price, spent
-from fedbench.papers.reading import Find, read_varied
-from fedbench.papers.verdicts import Verdict, all_verdicts, orders
+from fedbench.papers.price import price
+from fedbench.papers.reading import Find
+from fedbench.papers.verdicts import all_verdicts
 from fedbench.results import archive, provenance
-from fedbench.results.record import Record
 from fedbench.results.store import Store
 
 AddressArgument = Annotated[
@@ -78,28 +74,29 @@ def command(
     every cell of the tables with its verdict by the committed records, its cost and its reason.
     """
     chosen, where = papers.chosen(address, numbers), Store(store)
+    _check_alone("--price" if priced else "--plan" * planned, variation, stand_in if priced else None)
     ways = on(chosen, stand_in, device)
     if write:
         return _write(archives, address)
     if pack:
         return _pack(chosen, where, archives)
-    committed, claims = runs.in_archives(archives, chosen), orders_of_convergence.load(archives)
+    committed, claims = _committed(archives, chosen), orders_of_convergence.load(archives)
     if priced:
-        return _tell_prices(chosen, committed, as_json=as_json)
+        return verdicts.tell_prices(chosen, committed, as_json=as_json)
     if planned:
-        _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
+        verdicts.tell(all_verdicts(chosen, committed, claims), as_json=as_json)
         if varied:
-            _tell_variations(ways, committed, as_json=as_json)
-        return _tell_costs(runs.used(ways, committed, varied=True))
+            verdicts.tell_variations(ways, committed, as_json=as_json)
+        return verdicts.tell_costs(runs.used(ways, committed, varied=True))
     where.prepare()
     if variation is not None:
         ways = _varying(ways, variation)
     compute = functools.partial(_compute, processes=processes, device=device, varied=varied, only=variation)
     failed = compute(_possible(ways, variation), where, committed)
     found = runs.in_store(where)
-    _tell(all_verdicts(chosen, found, claims), as_json=as_json)
+    verdicts.tell(all_verdicts(chosen, found, claims), as_json=as_json)
     if varied or variation is not None:
-        _tell_variations(ways, found, as_json=as_json)
+        verdicts.tell_variations(ways, found, as_json=as_json)
     others = _compared(ways, found, committed, varied=varied or variation is not None)
     if failed:
         raise FedbenchError(
@@ -108,6 +105,25 @@ def command(
     if others:
         raise typer.Exit(1)
     return None
+
+
+def _check_alone(listed: str, variation: str | None, stand_in: str | None) -> None:
+    """Raises UsageError for an option that would change nothing of what `listed` lists."""
+    for name, given in (("--variation", variation), ("--on", stand_in)):
+        if listed and given is not None:
+            raise UsageError(f"{name} {given}: {listed} lists all that there is for the cells; leave one of the two out")
+
+
+def _committed(archives: Path, chosen: Sequence[Cell]) -> Find:
+    """Returns what finds committed records, and shows if there are none, as outside of the
+    repository. UsageError for another folder than the default one, which was named to be read."""
+    if not archives.is_dir():
+        if archives != runs.ARCHIVES:
+            raise UsageError(f"--archives {archives}: there is no such folder of committed records")
+        show(
+            f"there are no committed records here ({archives}), so nothing counts as measured; they are in the repository of fedbench"
+        )
+    return runs.in_archives(archives, chosen)
 
 
 def on(chosen: Sequence[Cell], stand_in: str | None, device: str) -> list[Cell]:
@@ -218,75 +234,3 @@ def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
             show(f"{of}: {len(records)} records -> {runs.archive_of(archives, whole[0])}")
     if not packed:
         raise UsageError(f"store {where.root}: it has no record of these cells")
-
-
-def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
-    """Prints the verdicts on the cells, and those on the order of the algorithms."""
-    ordered = list(orders(verdicts))
-    if as_json:
-        print_json(*(one.as_dict() for one in verdicts), *(one.as_dict() for one in ordered))
-        return
-    for of, several in papers.tables(one.cell for one in verdicts).items():
-        keys = differing(papers.chosen(of))
-        rows = [_row(one, keys) for one in verdicts if one.cell in several]
-        print_table(of, ("cell", "setting", "printed", "ours", "verdict", "hours", "why"), rows)
-    for kind, words in counts_by_kind(verdicts).items():
-        say(_counted(KINDS[kind].lower(), words))
-    for name, standing_in in (("orders of two measured results", False), ("orders read off what stands in", True)):
-        found = Counter(one.order for one in ordered if bool(one.substitute) is standing_in)
-        if found:
-            say(_counted(name, {word: found[word] for word in ORDERS if found[word]}))
-
-
-def _tell_variations(chosen: Sequence[Cell], find: Find, *, as_json: bool) -> None:
-    """Prints what every variation of the cells gives, seed by seed, beside the printed number."""
-    found = [
-        (cell, one, [read.reading.text for read in read_varied(cell, one, find) if read.reading is not None])
-        for cell in chosen
-        for one in experiment.variations(cell)
-    ]
-    if as_json:
-        print_json(
-            *({"cell": cell.name, "variation": one.name, "about": one.about, "readings": texts} for cell, one, texts in found)
-        )
-    elif found:
-        rows = [(one.name, cell.name, cell.text, ", ".join(texts) or "not run", one.about) for cell, one, texts in found]
-        print_table("variations, from which no verdict comes", ("variation", "cell", "printed", "by seed", "about"), rows)
-
-
-def _tell_prices(chosen: Sequence[Cell], find: Find, *, as_json: bool) -> None:
-    """Prints what is declared and has no record, and what is left out by its price."""
-    wanted, left = list(declared(chosen, find)), list(left_out(chosen))
-    if as_json:
-        return print_json(*(one.as_dict() for one in (*wanted, *left)))
-    columns = ("runs of", "cells", "runs", "core hours", "what they would show", "command")
-    rows = [(one.name, spans(one.cells), f"{one.runs}", f"{one.core_hours:.2g}", one.shows, one.command) for one in wanted]
-    print_table("declared, without a record", columns, rows)
-    say(f"{sum(one.runs for one in wanted)} runs, about {sum(one.core_hours for one in wanted):.3g} hours of one core in all")
-    others = [(one.name, spans(one.cells), f"{one.runs}", f"{one.core_hours:.2g}", one.shows) for one in left]
-    print_table("left out, one seed of each", ("runs of", "cells", "runs", "core hours", "why"), others)
-    return None
-
-
-def _counted(name: str, words: Mapping[Word, int] | Mapping[Kept, int]) -> str:
-    """Returns counts such as `measured results: 1 close, 2 not run`."""
-    return f"{name}: {', '.join(f'{count} {word}' for word, count in words.items())}"
-
-
-def _tell_costs(made: Sequence[Record]) -> None:
-    """Shows what committed runs cost; nothing if there are none."""
-    if made:
-        cost = f"{spent(made):.2g} hours of two cores of the reference machine"
-        show(f"the committed runs ({len(made)}, variations included) cost about {cost}")
-
-
-def _row(one: Verdict, keys: Sequence[str]) -> tuple[str, ...]:
-    return (
-        str(one.cell.number),
-        ", ".join(str(one.cell.known[key]) for key in keys if one.cell.known.get(key) is not None),
-        one.cell.text,
-        ours(one),
-        one.word,
-        "" if one.hours is None else f"{one.hours:.2g}",
-        one.why,
-    )

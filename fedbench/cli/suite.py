@@ -281,7 +281,11 @@ def status(
         row = [point.name, f"{len(wanted) - len(campaign.missing(where, wanted)):,} of {len(wanted):,}"]
         row += [] if race is None else [str(race)]
         if searches is not None:
-            tried = [searches.progress(point, selector) for selector in selectors]
+            tried = [
+                searches.progress(point, selector)
+                for selector in selectors
+                if searches.space.has(type(found.algorithm(selector)))
+            ]
             asked = sum(len(one.asked) for one in tried)
             row.append(f"{asked - sum(len(one.wanted) for one in tried):,} of {asked:,}")
         rows.append(row)

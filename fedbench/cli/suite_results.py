@@ -105,7 +105,10 @@ def freeze(
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="File to write. Default: the file in the package.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="File to write. Default: references/SUITE.json; of a suite of fedbench, its file there."
+        ),
     ] = None,
 ) -> None:
     """Write the reference times of a suite.
@@ -115,10 +118,16 @@ def freeze(
     profile.
     """
     found = suites.load(suite)
-    results, file = load(found, folder, archives), output or reference_file(found.name)
+    results, file = load(found, folder, archives), output or _references(found)
     reference = reference_of(results.among(profiles.read(file).made_of) if file.exists() else results)
     write_atomically(file, profiles.as_json(reference).encode())
     show(f"{len(reference.seconds)} problems of {len(reference.hashes)} points -> {file}")
+
+
+def _references(suite: suites.Suite) -> Path:
+    """Returns where the reference times of a suite are by default: never in the package for a suite
+    of one's own."""
+    return reference_file(suite.name) if suite.is_shipped else Path("references") / f"{suite.name}.json"
 
 
 @app.command("illustrate")

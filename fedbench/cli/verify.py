@@ -175,7 +175,7 @@ def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
     result = verify(
         record,
         how,
-        algorithm=wish.algorithm,
+        algorithm=wish.algorithm if record.spec.algorithm.origin or not count else None,  # of several, some may be built in
         model=wish.model,
         metrics=wish.metrics,
         optimizer=wish.optimizer,

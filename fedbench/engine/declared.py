@@ -12,6 +12,7 @@ from fedbench.errors import UsageError, quoted
 from fedbench.protocols import Algorithm
 from fedbench.types import Dispatch, GradientWork, Info, ServerMemory, ServerWork, Traffic
 
+R = TypeVar("R")
 T = TypeVar("T", bound=NamedTuple)
 
 
@@ -22,6 +23,14 @@ def dispatch(algorithm: Algorithm, info: Info) -> Dispatch:
         known = ", ".join(policy.__name__ for policy in Dispatch.__subclasses__())
         raise UsageError(f"algorithm {algorithm.name}: dispatch must return one of {known}, got {quoted(found)}")
     return found
+
+
+def returned(algorithm: Algorithm, method: str, kind: type[R], value: object) -> R:
+    """Returns what a method of an algorithm returned. Raises UsageError unless it is of the
+    kind."""
+    if not isinstance(value, kind):
+        raise UsageError(f"algorithm {algorithm.name}: {method} must return {kind.__name__}, got {quoted(value)}")
+    return value
 
 
 def traffic(algorithm: Algorithm, info: Info) -> Traffic:

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from fedbench import kernels as k
+from fedbench.engine.declared import dispatch, returned
 from fedbench.engine.deltas import Deltas, groups
 from fedbench.engine.interrupts import Interrupts
 from fedbench.engine.place import Form, Place, on_host
@@ -77,12 +78,12 @@ class Execution:
         self.algorithm, self.backend, self.info = algorithm, backend, info
         self.public, self.tools = PublicData(backend), EngineTools(self)
         self.wave_bytes, self.wave_size, self.workers, self.rate = wave_bytes, wave_size, workers, rate
-        self.step_writes_memory = algorithm.dispatch(info).starts_from_later_version
+        self.step_writes_memory = dispatch(algorithm, info).starts_from_later_version
         self.place, x0 = place, place(x0)
         self.form = Form.of(x0)
         self.version = self.waves = 0
         self.buffers = place(backend.initial_buffers())
-        self.state: State = algorithm.init(x0.copy(), self.tools)
+        self.state = returned(algorithm, "init", State, algorithm.init(x0.copy(), self.tools))
         self.messages: dict[int, tuple[Message, Vector]] = {}
         self.at_boundary = True  # whether the state is that of a version, and finite
         self.trained_steps = 0  # steps of the jobs consumed so far
@@ -181,7 +182,7 @@ class Execution:
 
     def _broadcast(self) -> None:
         if self.version not in self.messages and (self._uses[self.version] > 0 or self.version in self._live):
-            message = self.algorithm.broadcast(self.state, self.tools).frozen()
+            message = returned(self.algorithm, "broadcast", Message, self.algorithm.broadcast(self.state, self.tools)).frozen()
             self.messages[self.version] = (message, self.buffers)
 
     def _release_message(self, base: int) -> None:
@@ -229,7 +230,7 @@ class Execution:
         for index, job, work in zip(wave.tolist(), jobs, works, strict=True):
             with Stage(job, f"reply of {self.algorithm.name}"):
                 reply = self.algorithm.reply(self._message(job)[0], job, work, self._replies.memory_of(job.client))
-            self._result_bytes = max(self._result_bytes, self._replies.put(index, job, reply, work))
+                self._result_bytes = max(self._result_bytes, self._replies.put(index, job, reply, work))
 
     def _rule(self, job: Job) -> LocalRule:
         with Stage(job, f"local rule of {self.algorithm.name}"):

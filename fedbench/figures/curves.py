@@ -61,7 +61,8 @@ def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Draw
     if axes.get_xlim()[1] >= MANY:
         axes.xaxis.set_major_formatter(EngFormatter())
     if data.metric == "test_accuracy":
-        axes.set_ylim(*_limits([value for line in data.lines for value in line.middle]))
+        bands = [value for line in drawn.values() for value in (*line.low, *line.high)]
+        axes.set_ylim(*_limits([*(value for line in data.lines for value in line.middle), *bands, *data.targets]))
     _legend(figure, own, names, width)
     return Drawn(figure, _caption(data, bold))
 

@@ -68,7 +68,7 @@ def specs(
         A name or a value is unknown, or a run is requested twice.
     """
     resolved = load(scenario, [*([] if task is None else [task.setting]), *settings(overrides)])
-    chosen = [algorithms] if isinstance(algorithms, str | Algorithm) else list(algorithms)
+    chosen = [algorithms] if isinstance(algorithms, str | Algorithm | type) else list(algorithms)
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not chosen or not numbers:
         raise UsageError(f"run: expected at least one algorithm and one seed, got {len(chosen)} and {len(numbers)}")
@@ -258,7 +258,10 @@ def plan(
     >>> planned.updates, planned.jobs_consumed
     (4, 20)
     """
-    return plan_spec(specs(scenario, algorithm, [seed], overrides, task)[0], device)
+    found = specs(scenario, algorithm, [seed], overrides, task)
+    if len(found) > 1:
+        raise UsageError(f"plan: expected one algorithm, got {len(found)}; call it once for each")
+    return plan_spec(found[0], device)
 
 
 @dataclass(frozen=True)

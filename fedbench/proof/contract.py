@@ -19,6 +19,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from fedbench.engine.checkpoint import restore, save
+from fedbench.engine.declared import returned
 from fedbench.engine.evaluate import GridEvaluator
 from fedbench.engine.execute import Execution
 from fedbench.kernels.timing import NANOSECONDS
@@ -43,7 +44,7 @@ class Watched(Wrapped[Algorithm]):
 
     def broadcast(self, state: State, tools: Tools) -> Message:
         before = bits(state)
-        message = self.inner.broadcast(state, tools)
+        message = returned(self.inner, "broadcast", Message, self.inner.broadcast(state, tools))
         expect(bits(state) == before, "broadcast changes the state; only step may")
         return message
 
@@ -54,7 +55,7 @@ class Watched(Wrapped[Algorithm]):
         return first
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
-        first, second = (self.inner.reply(message, job, work, memory) for _ in range(2))
+        first, second = (returned(self.inner, "reply", Reply, self.inner.reply(message, job, work, memory)) for _ in range(2))
         same = bits([first.sent, first.memory]) == bits([second.sent, second.memory])
         expect(same, "reply gives another answer when it is called again")
         for name, array in first.sent.items():
@@ -92,7 +93,10 @@ def annotated(cls: type) -> list[str]:
 def declared(algorithm: Algorithm) -> str:
     """The algorithm has a name, a source and a description, and can be sent to another process."""
     text = inspect.getdoc(type(algorithm)) or ""
-    expect(bool(algorithm.name and algorithm.source), "class attributes name and source: expected text, one is empty")
+    expect(
+        bool(algorithm.source),
+        "class attribute source: expected where the equations are from, such as a paper or a page, got none",
+    )
     expect("Source" in text, "docstring: expected the equations and a line that begins with Source:")
     for cls in type(algorithm).__mro__:
         fields = [] if "__dataclass_fields__" in vars(cls) else annotated(cls)

@@ -19,7 +19,10 @@ from fedbench.scenarios.load import load, validate
 from fedbench.scenarios.schema import Scenario
 from fedbench.tasks.task import Task
 
-PROBES = ("fedavg", "fedbuff")  # one algorithm with rounds, one without
+PROBES = {"fedavg": "cohort_size", "fedbuff": "concurrency"}
+"""One algorithm with rounds and one without, and the option that says how many clients are at
+work."""
+AT_WORK = 10  # at most
 SMALL = ("clients=10", "partition.kind=iid", "local.steps=3", "budget.updates=30")
 
 
@@ -106,9 +109,10 @@ def check_scenario(name: str) -> Iterator[Finding]:
         return f"{sizes.min()} .. {sizes.max()} examples a client, {len(used)} in all"
 
     def plans() -> str:
-        ends = []
-        for algorithm in PROBES:
-            spec = RunSpec(load(name), registry.algorithm(algorithm), 0)
+        ends, scenario = [], load(name)
+        at_work = min(AT_WORK, scenario.clients, scenario.at_work or scenario.clients)
+        for algorithm, option in PROBES.items():
+            spec = RunSpec(scenario, registry.algorithm(f"{algorithm}[{option}={at_work}]"), 0)
             one, again = plan(spec), plan(spec)
             expect(one.plan_digest == again.plan_digest, f"{algorithm}: a second plan differs from the first")
             expect(one.outcome == "finished", f"{algorithm}: the plan ends as {one.outcome}; {one.message}")

@@ -80,6 +80,10 @@ class Space(Part):
         near = nearest(cls.name, self.algorithms) if self.algorithms else ""
         raise UsageError(f"search space {self.name}: it has no entry for algorithm {cls.name}{own}{near}")
 
+    def has(self, cls: type[Algorithm]) -> bool:
+        """Returns whether an algorithm can be tuned."""
+        return cls.name in self.algorithms or declared(cls) is not None
+
     def hashed(self) -> dict[str, object]:
         """Returns what changes a trial: the name and all intervals."""
         return {"name": self.name, "algorithms": {name: entry.hashed() for name, entry in self.algorithms.items()}}

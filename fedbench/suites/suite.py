@@ -102,6 +102,11 @@ class Suite(Part):
         return shlex.quote(self._typed or self.name)
 
     @property
+    def is_shipped(self) -> bool:
+        """Returns whether it is one of fedbench's own."""
+        return LIBRARY in self._beside
+
+    @property
     def anchors(self) -> Anchors | None:
         """Returns the suite's part `tuning.anchors`, None if options are tuned at every point."""
         return self.tuning.anchors if isinstance(self.tuning, Halving) else None
@@ -232,8 +237,7 @@ class Suite(Part):
         if self.tuning is None or not (own := [one for one in algorithms if one.name not in registry.ALGORITHMS]):
             return {}
         known = spaces.load(self.tuning.space).algorithms
-        found = {one.name: spaces.declared(type(one)) for one in own if one.name not in known}
-        return {name: entry.hashed() for name, entry in found.items() if entry}
+        return {one.name: entry.hashed() for one in own if one.name not in known and (entry := spaces.declared(type(one)))}
 
     def content_hash(self) -> str:
         """Returns the hash of everything that can change a result."""
@@ -242,9 +246,8 @@ class Suite(Part):
     def design_hash(self) -> str:
         """Returns the hash of everything on which tuned options depend. Algorithms and seeds of the
         suite are not part of it, since another algorithm or seed leaves tuned options valid."""
-        content = self.resolved()
+        content, places = self.resolved(), {} if self.anchors is None else {"places": self.places}
         points = {point.name: self._scenario(point).content_hash() for point in self.points}
-        places = {} if self.anchors is None else {"places": self.places}
         known = {name: content[name] for name in ("schema", "name", "tuning")}
         return _hash(known | {"points": points, "options": self.options} | places)
 

@@ -72,6 +72,8 @@ class Task:
     ) -> None:
         parts = _examples("train", train), _examples("test", test)
         most = max(int(part.y.max(initial=0)) for part in parts) + 1 if classes is None else classes
+        if classes is None:
+            _check_known(*parts)
         owners = 0 if parts[0].owner is None else int(parts[0].owner.max(initial=-1)) + 1
         name = f"{PREFIX}{_sum(parts, most)}"
         _HELD[name] = Dataset("given", *parts, classes=max(most, 2), owners=owners)
@@ -133,6 +135,16 @@ def _examples(what: str, found: Any) -> Examples:
     if whole[0].size and not 0 <= whole[0].min() <= whole[0].max() < LARGEST_LABEL:
         raise UsageError(f"task {what}: labels must be from 0 to {LARGEST_LABEL - 1}, got {whole[0].min()} to {whole[0].max()}")
     return Examples(x, whole[0], whole[1] if len(whole) > 1 else None)
+
+
+def _check_known(train: Examples, test: Examples) -> None:
+    """Raises UsageError for a test label that no training example has."""
+    unknown = np.setdiff1d(test.y, train.y)
+    if unknown.size and train.y.size:
+        raise UsageError(
+            f"task test: label {unknown[0]} is that of no training example; if that is meant, say how many classes there are, such as "
+            f"classes={int(max(train.y.max(initial=0), test.y.max())) + 1}"
+        )
 
 
 def _columns(what: str, found: Any) -> tuple[object, ...]:

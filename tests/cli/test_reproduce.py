@@ -55,6 +55,9 @@ def test_the_plan_says_what_the_committed_runs_cost(tmp_path: Path) -> None:
 def test_without_committed_records_there_are_no_verdicts(tmp_path: Path) -> None:
     result = fedbench("reproduce", "001:T1", "--plan", cwd=tmp_path)
     assert "measured results: 8 not run" in result.stdout
+    assert "there are no committed records here (results/papers), so nothing counts as measured" in " ".join(
+        result.stderr.split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,6 +70,10 @@ def test_without_committed_records_there_are_no_verdicts(tmp_path: Path) -> None
         (["001:T1", "--pack"], "it has no record of these cells"),
         (["000:T1", "--on", "papr"], "--on papr: unknown; did you mean 'paper'?; known for these cells: paper, cifar10-jpeg"),
         (["001:T1", "--variation", "one-fast"], "--variation one-fast: unknown; did you mean"),
+        (["001:T1", "--variation", "one-fast-10", "--price"], "--variation one-fast-10: --price lists all that there is"),
+        (["001:T1", "--variation", "one-fast-10", "--plan"], "--variation one-fast-10: --plan lists all that there is"),
+        (["000:T1", "--on", "paper", "--price"], "--on paper: --price lists all that there is for the cells"),
+        (["001:T1", "--plan", "--archives", "nowhere"], "--archives nowhere: there is no such folder of committed records"),
         (
             ["000:T1", "--cells", "17,18", "--on", "paper"],
             "none of the cells (2) can be run here: data set cifar10: not on this machine",

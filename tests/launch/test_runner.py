@@ -20,7 +20,7 @@ from rich.console import Console
 import fedbench as fb
 from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.engine.run import Run, RunOptions
-from fedbench.errors import ClientError, PluginError, UsageError
+from fedbench.errors import ClientError, FedbenchError, PluginError, UsageError
 from fedbench.foreign import described, is_foreign
 from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import Lines
@@ -254,3 +254,52 @@ def test_seeds_and_settings_are_taken_as_they_are_meant() -> None:
     for seed in (-1, 1.5, "0", 2**64, True):
         with pytest.raises(UsageError, match="seed: expected a whole number between 0 and 9223372036854775807, got"):
             specs("digits-demo", "fedavg", [seed])  # type: ignore[list-item]
+
+
+def test_what_is_no_algorithm_is_said_in_one_line() -> None:
+    for algorithms in (FedBuff, [FedBuff]):
+        with pytest.raises(UsageError, match=r"expected a selector or an object, got the class FedBuff; call it: FedBuff\(\)"):
+            specs("digits-demo", algorithms, 1)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="plan: expected one algorithm, got 2; call it once for each"):
+        fb.plan("digits-demo", ["fedbuff", "fedavg"])  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wide(FedBuff):
+    """An option has no default."""
+
+    name = "wide"
+    width: int
+
+
+@dataclass(frozen=True)
+class Forgetful(FedBuff):
+    """A method forgets to return."""
+
+    name = "forgetful"
+    forgets: str = "init"
+
+    def __getattribute__(self, key):  # type: ignore[no-untyped-def]
+        forgets = key == object.__getattribute__(self, "forgets")
+        return (lambda *arguments: None) if forgets else object.__getattribute__(self, key)
+
+    def reply(self, message, job, work, memory):  # type: ignore[no-untyped-def]
+        return super().reply(message, job, work, memory)
+
+
+def test_an_option_without_a_default_is_named() -> None:
+    with pytest.raises(UsageError, match="algorithm wide: option width needs a default, such as `width: int = 1`"):
+        specs("digits-demo", Wide(width=3), 1)
+
+
+@pytest.mark.parametrize(
+    ("forgets", "said"),
+    [
+        ("init", "algorithm forgetful: init must return State, got None"),
+        ("broadcast", "algorithm forgetful: broadcast must return Message, got None"),
+        ("reply", "must return Reply, got None"),
+    ],
+)
+def test_a_method_that_returns_nothing_is_named(forgets: str, said: str) -> None:
+    with pytest.raises(FedbenchError, match=said):
+        fb.run("digits-demo", Forgetful(forgets=forgets), overrides=SMALL)

@@ -9,6 +9,7 @@ import pytest
 from fedbench.proof import plugins
 from fedbench.proof.findings import Finding
 from fedbench.scenarios.load import LIBRARY, names
+from fedbench.scenarios.load import load as load_scenario
 from fedbench.tasks import digits
 from fedbench.tasks.task import Task
 
@@ -47,6 +48,13 @@ def test_what_is_wrong_with_a_scenario_is_said(tmp_path: Path, old: str, new: st
     file = tmp_path / "mine.yaml"
     file.write_text(text.replace(old, new))
     assert any(expected in line for line in failed(plugins.check_scenario(str(file))))
+
+
+def test_a_scenario_may_have_few_clients(tmp_path: Path) -> None:
+    file = tmp_path / "few.yaml"
+    file.write_text((LIBRARY / "digits-demo.yaml").read_text().replace("clients: 20", "clients: 7"))
+    assert load_scenario(file).clients == 7
+    assert failed(plugins.check_scenario(str(file))) == []
 
 
 def test_a_task_that_is_never_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

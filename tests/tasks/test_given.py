@@ -159,3 +159,11 @@ def test_a_data_set_of_torch() -> None:
 def test_one_line_for_what_is_no_data(train: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         fb.Task(train, (X, Y))
+
+
+def test_a_test_label_that_no_training_example_has() -> None:
+    """Unless it is said how many classes there are: data may lack some."""
+    x, train, test = np.zeros((6, 2), np.float32), np.array([0, 1, 2, 0, 1, 2]), np.array([0, 1, 7, 0, 1, 7])
+    with pytest.raises(UsageError, match=r"task test: label 7 is that of no training example; .* such as classes=8"):
+        fb.Task((x, train), (x, test))
+    assert given.dataset(fb.Task((x, train), (x, test), classes=8).name).classes == 8

@@ -227,13 +227,13 @@ def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
 
     Args:
         suite: the suite.
-        tuned_in: folder of the files of tuned options. It is not read for a suite that does not
-            tune.
+        tuned_in: folder of the files of tuned options. A suite that was not tuned yet has rows with
+            default options only.
         archives: folder of the archives.
 
     Raises:
-        UsageError: if the archive or the file of options is missing, if that or the race is of
-            another design, or if the archive has no run of the suite.
+        UsageError: if the archive is missing, or the file of options of the rows that it has, if
+            that or the race is of another design, or if the archive has no run of the suite.
         RecordError: if the archive is damaged.
     """
     if not archive.is_archive(archives / suite.name):
@@ -241,12 +241,25 @@ def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
             f"suite {suite.name}: there is no archive {archives / suite.name}; pack the records of its store first: "
             f"fedbench suite pack {suite.typed}"
         )
-    frozen = None if suite.tuning is None else tuned.read(tuned_in / f"{suite.name}.yaml", suite)
+    options, records = tuned_in / f"{suite.name}.yaml", archive.read(archives / suite.name)
+    frozen = _frozen(suite, options, records)
     race = None if suite.race is None else decisions.read(archives / suite.name, suite, frozen)
-    found = seats(suite, frozen, archive.read(archives / suite.name))
+    found = seats(suite, frozen, records)
     if not found:
         raise UsageError(f"archive {archives / suite.name}: it has no run of suite {suite.name}")
     table = tuned_in / f"{suite.name}-trials.parquet"
     if frozen is None or not table.exists():
         return Results(suite, frozen, found, race=race)
     return Results(suite, frozen, found, lambda: trials.tried(table, suite.design_hash()), race)
+
+
+def _frozen(suite: Suite, file: Path, records: Collection[Record]) -> Tuned | None:
+    """Returns the tuned options of a suite; None if it does not tune, or was not tuned yet and all
+    records are of rows with default options."""
+    if suite.tuning is None:
+        return None
+    if not file.exists() and suite.rows == "all":
+        default = sum(len(runs) for rows in seats(suite, None, records).values() for runs in rows.values())
+        if default == len(records):
+            return None
+    return tuned.read(file, suite)

@@ -12,7 +12,7 @@ from fedbench.analysis.groups import Group
 from fedbench.analysis.profiles import Problem
 from fedbench.errors import UsageError
 from fedbench.suites.findings.reference import check_reference, reference_of
-from fedbench.suites.findings.results import Results
+from fedbench.suites.findings.results import Results, _frozen
 from fedbench.suites.suite import LIBRARY, load
 from fedbench.suites.tuning import Outcome
 from tests.conftest import TARGET
@@ -32,6 +32,16 @@ def test_a_row_has_tuned_or_default_options() -> None:
     assert found.tuned["calm"].standings[0].ranking is None, "pooled SGD is no federated algorithm"
     assert len(found.runs) == 70
     assert found.names == ["fedavg", "fedbuff"]
+
+
+def test_a_suite_that_was_not_tuned_yet_has_default_rows_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records of tuned rows need their options, or they would be left out in silence."""
+    found = results(TUNED, DEFAULT)
+    default = [run for rows in found.seats.values() for row, runs in rows.items() if "tuned" not in row for run in runs]
+    monkeypatch.setattr("fedbench.suites.findings.results.seats", lambda suite, frozen, records: {"calm": {"fedavg": default}})
+    assert _frozen(found.suite, tmp_path / "none.yaml", default) is None
+    with pytest.raises(UsageError, match=r"tuned options .*none.yaml: cannot be read"):
+        _frozen(found.suite, tmp_path / "none.yaml", [*found.runs.values()])
 
 
 def test_a_row_that_lacks_a_seed_is_left_out_and_named() -> None:

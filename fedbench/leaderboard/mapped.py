@@ -224,9 +224,9 @@ def elsewhere(one: Elsewhere) -> Iterator[str]:
     for found in (found for found in one.axes if found.axis == "seconds"):
         yield (
             f"{one.about} At {found.points} common points, what costs least on the map costs there "
-            f"{_estimate(found.regret)} times as much as the best, and more than 10 % too much at {len(found.missed)}. Kendall's tau of "
-            f"the two orders is {written.estimate(*found.agreement)}, where 1 is the same order and 0 no relation; "
-            f"with the same costs in both, the noise of seeds alone would leave {found.alike:.2f}."
+            f"{_estimate(found.regret)} times as much as the best. At {len(found.missed)} it is more than 10 % too dear, or misses a "
+            f"target that the best holds. Kendall's tau of the two orders is {written.estimate(*found.agreement)}, where 1 is the same "
+            f"order and 0 no relation; with the same costs in both, the noise of seeds alone would leave {found.alike:.2f}."
         )
 
 

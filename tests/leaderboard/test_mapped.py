@@ -48,7 +48,7 @@ def test_the_home_page_begins_with_the_map(record: Make, tmp_path: Path) -> None
         "Your clients 10 clients at work The middle all are as fast fast 10.0 s or near 1.20, slow 1.50, 1 more",
         "Some are slow speed 4 mob 20.0 s",
         "waits for a round costs 0.90 to 2.50 times as much as the best one that does not wait. It is dearest with spread 4 and 10 clients",
-        "With another model. At 2 common points, what costs least on the map costs there 1.30 [1.20, 1.40] times as much as the best, and",
+        "With another model. At 2 common points, what costs least on the map costs there 1.30 [1.20, 1.40] times as much as the best. At",
         "Kendall's tau of the two orders is 0.50 [-0.10, 0.90]",
         "At a point of the design an algorithm has 3 to 10 seeds. 4 % of the runs miss a target.",
         "independent tunings at the same point differ by 0.21",

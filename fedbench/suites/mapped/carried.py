@@ -33,7 +33,8 @@ NOISES = 1_000
 
 @dataclass(frozen=True)
 class Missed:
-    """A point at which the first of the map costs more than 10 % more than the best there.
+    """A point at which the first of the map costs more than 10 % more than the best there, or
+    misses a target that the best holds.
 
     first: the algorithm with the smallest cost on the map.
     best: that of the other suite.

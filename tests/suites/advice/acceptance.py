@@ -1,13 +1,15 @@
 """Does advice hold? Asks it for scenarios drawn before any map, and then runs every algorithm of
 the map on them.
 
-    python -m tests.suites.advice.acceptance FOLDER [--map FILE] [--price] [-j 2]
+    python -m tests.suites.advice.acceptance FOLDER [--map FILE] [--keep PLACE] [--price] [-j 2]
 
 Advice is asked first, and its answers are written to FOLDER with the digest of the map; another map
 needs another folder. Then all algorithms run with the options that the map holds for the place,
 with FEW seeds each; those within 40 % of the best, and those that advice named, run with SEEDS. The
 same command goes on where it was cut short. `--price` says what is missing. A run that fails leaves
-its algorithm out, and is named; the same command tries it again.
+its algorithm out, and is named; the same command tries it again. With `--keep` it begins from what
+PLACE has of runs and answers, and at the end, also when it is cut short, PLACE gets all that FOLDER
+has.
 
 Advice holds if of the forty scenarios with a cap 36 have a row within 10 % of the best in the named
 set, and the median regret of the first named is 10 % or less, in seconds (`judging`). All else that
@@ -18,10 +20,12 @@ judged by FEW seeds, and how many of the printed ratios have what was measured i
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -35,6 +39,7 @@ from fedbench.engine.heterogeneity import Heterogeneity
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.registry import algorithm
+from fedbench.results import archive
 from fedbench.results.record import Record
 from fedbench.results.store import Store, write_atomically
 from fedbench.scenarios.load import load
@@ -51,6 +56,7 @@ from tests.suites.advice.judging import HITS, OF, REGRET, Spent, covered, holds,
 
 FEW, SEEDS, COST = 3, 10, SECONDS.name
 CENTRAL = ("budget.stop_at_target=false", "budget.hold=points", "budget.seconds=20000", "targets=[]")
+ANSWERS = "answers.json"
 Rows = Mapping[str, Sequence[RunSpec]]
 """The runs of every algorithm, by name."""
 Records = dict[str, Record]
@@ -73,7 +79,7 @@ def accuracy_of(record: Record) -> float:
 
 def asked(scenarios: Sequence[Scenario], given: Saved, file: Path, folder: Path) -> list[Answers]:
     """What advice says of all scenarios: as it was written down before any run, if it was."""
-    path = folder / "answers.json"
+    path = folder / ANSWERS
     of = {
         "map": hashlib.sha256(file.read_bytes()).hexdigest(),
         "commit": given.about.commit,
@@ -179,15 +185,40 @@ def told(said: Sequence[Answers], specs: Sequence[Rows], records: Records) -> No
     print(f"{sum(inside)} of {len(inside)} printed ratios have what was measured between their ends")
 
 
+@contextlib.contextmanager
+def kept(place: Path | None, store: Store) -> Iterator[None]:
+    """Takes over the runs and the answers that a place has, and gives it all that there are in the
+    end."""
+    store.prepare()
+    if place is not None and archive.is_archive(place):
+        for record in archive.read(place):
+            if store.find(record.scenario, record.spec.algorithm.name, record.run_id) is None:
+                store.write(record)
+        shutil.copy(place / ANSWERS, store.root / ANSWERS)
+    try:
+        yield
+    finally:
+        records = list(store) if place is not None else []
+        if place is not None and (store.root / ANSWERS).exists():
+            archive.write(place, records)
+            shutil.copy(store.root / ANSWERS, place / ANSWERS)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--map", type=Path, default=SHIPPED)
+    parser.add_argument("--keep", type=Path)
     parser.add_argument("--price", action="store_true")
     parser.add_argument("-j", "--processes", type=int, default=1)
     words = parser.parse_args(arguments)
-    several, given, store = [*drawn.drawn(), *drawn.at_once()], saved.read(words.map), Store(words.folder)
-    store.prepare()
+    store = Store(words.folder)
+    with kept(words.keep, store):
+        _main(words, store)
+
+
+def _main(words: argparse.Namespace, store: Store) -> None:
+    several, given = [*drawn.drawn(), *drawn.at_once()], saved.read(words.map)
     reference = central(several)
     trained = computed(list(reference.values()), store, words.processes)
     accuracy = {keys: accuracy_of(trained[spec.run_id]) for keys, spec in reference.items()}

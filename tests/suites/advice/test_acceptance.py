@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,18 @@ def test_it_runs_prices_and_goes_on(words: list[str], capsys: pytest.CaptureFixt
     acceptance.main([*words, "--price"])
     assert capsys.readouterr().out.startswith("0 runs, ")
     acceptance.main(words)
+    assert capsys.readouterr().out == first
+
+
+def test_what_is_kept_is_taken_over(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In another folder, without a run; also what was there when it broke off."""
+    keep = ["--keep", str(tmp_path / "kept")]
+    acceptance.main([*words, *keep])
+    first = capsys.readouterr().out
+    shutil.rmtree(words[0])
+    acceptance.main([*words, *keep, "--price"])
+    assert capsys.readouterr().out.startswith("0 runs, ")
+    acceptance.main([*words, *keep])
     assert capsys.readouterr().out == first
 
 

@@ -66,8 +66,8 @@ def _place(row: Standing) -> tuple[int, float, str]:
 
 
 def headline(several: Sequence[Panel]) -> str:
-    """Returns in a few words what the panels show together."""
-    everywhere = [row.label for one in several for row in one.rows if row.best == one.points]
+    """Returns in a few words what the panels show together. One point is not everywhere."""
+    everywhere = [row.label for one in several for row in one.rows if row.best == one.points > 1]
     if len(everywhere) == len(several) == 1:
         return f"{everywhere[0]} is among the best everywhere"
     return "Some algorithms are among the best everywhere" if everywhere else "No algorithm is the best everywhere"

@@ -85,6 +85,7 @@ def test_what_panels_show_in_words() -> None:
     assert sentence([panel(2, 1), panel(1, points=2)]).endswith("; with 10 clients at work, `a0` at 1 of 2.")
     assert sentence([]) == ""
     assert headline([panel(2, 1), panel(2)]) == "No algorithm is the best everywhere"
+    assert headline([panel(1, points=1), panel(2, 1)]) == "No algorithm is the best everywhere"
     assert headline([panel(3, 1)]) == "a0 is among the best everywhere"
     assert headline([panel(3, 3)]) == "Some algorithms are among the best everywhere"
     assert [listed(list("abc"[:n])) for n in range(4)] == ["", "a", "a and b", "a, b and c"]

@@ -148,7 +148,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Returns `; did you mean 'x'?` for the closest known name, or the list of known names if none
     is close."""
     names = sorted(known)
-    return closest(name, names) or f"; known: {', '.join(names)}"
+    return closest(name, names) or f"; known: {', '.join(names) or 'none'}"
 
 
 def closest(name: str, known: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from fedbench import origins, registry
 from fedbench.analysis import profiles
 from fedbench.cli import suite_design, suite_map, suite_race
 from fedbench.cli.interrupts import interruptible
@@ -86,17 +87,24 @@ def verify(
 ) -> None:
     """Run the records of a suite again and compare all digests.
 
-    Records that are not identical are named, and the exit code is then 1.
+    Records that are not identical are named, and the exit code is then 1. Algorithms in files are
+    run that the suite names.
     """
     found, begin = suites.load(suite), time.monotonic()
     records = archive.read(archives / found.name)
     if sample is not None:
         records = random.Random(draw).sample(records, min(sample, len(records)))
     with interruptible("nothing is kept, and the same command begins anew"):
-        counts = verify_all(records, processes=processes, say=show)
+        counts = verify_all(records, processes=processes, say=show, files=_files(found))
     say(f"{len(records):,} records of suite {found.name}: {told(counts)} ({(time.monotonic() - begin) / 60:.1f} min)")
     if set(counts) - {"identical"}:
         raise typer.Exit(1)
+
+
+def _files(suite: suites.Suite) -> dict[str, str]:
+    """Returns the algorithms in files that a suite names, by their names."""
+    paths = [registry.parse_selector(one)[0] for one in suite.selectors()]
+    return {registry.algorithm(path).name: path for path in paths if origins.is_in_file(path)}
 
 
 @app.command("freeze")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from fedbench.launch.again import told, verify_all
 from fedbench.launch.runner import run
 from fedbench.results.record import Record
 from tests.conftest import alter
+from tests.suites.own_race.conftest import MINE
 
 SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
 
@@ -45,3 +47,13 @@ def test_a_long_verification_counts_on_the_way(records: list[Record], monkeypatc
 
 def test_counts_in_words() -> None:
     assert told(Counter({"differs": 2, "identical": 1200})) == "1,200 identical, 2 differs"
+
+
+def test_an_algorithm_in_a_file_is_run_where_the_file_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE)
+    records = list(run("digits-demo", ["./mine.py:Mine[cohort_size=2]", "fedavg[cohort_size=2]"], seeds=1, overrides=SMALL))
+    lines: list[str] = []
+    assert verify_all(records, processes=1, say=lines.append) == Counter({"identical": 1, "not verified": 1})
+    assert "no file is run because a record names it" in lines[0]
+    assert verify_all(records, processes=1, say=lines.append, files={"mine": "./mine.py:Mine"}) == Counter({"identical": 2})

@@ -189,4 +189,5 @@ def algorithm(selector: str | Algorithm) -> Algorithm:
         return selector
     name, options = parse_selector(selector)
     cls: type[Algorithm] = find("algorithm", name)
+    origins.check_defaults(cls)
     return cls.make(options)

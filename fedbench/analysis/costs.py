@@ -156,6 +156,7 @@ def resolved(found: Costs, every_seconds: float | None) -> list[float]:
     the earliest row needs at least STEPS steps of an even grid, which is None for a logarithmic
     one. So do targets that no run ever reaches. `found` has virtual seconds."""
     least = STEPS * (every_seconds or 0.0) * (1 - 1e-9)  # a mean of logarithms is rounded
-    is_known = (found.spent > LEAST[SECONDS.name]).all(axis=(0, 1)) & (found.by_target.min(axis=0) >= least)
-    is_known |= (found.missed & (found.step == 0)).all(axis=(0, 1))  # one that was reached and not held has a step
+    is_trained = (found.spent > LEAST[SECONDS.name]).all(axis=(0, 1))
+    is_reached = ~(found.missed & (found.step == 0)).all(axis=(0, 1))  # what was reached and not held has a step
+    is_known = is_trained & (~is_reached | (found.by_target.min(axis=0) >= least))
     return [target for target, is_so in zip(found.targets, is_known, strict=True) if is_so]

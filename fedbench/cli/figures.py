@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedbench import origins, registry
+from fedbench import origins
 from fedbench.analysis import profiles
 from fedbench.analysis.pictures import Rows, is_reference
 from fedbench.analysis.pictures.boards import heat, solved_profiles
@@ -201,8 +201,8 @@ def _specs(asked: Asked) -> list[RunSpec]:
         runs = [[run for run in several if asked.seed in (None, run.seed)] for several in rows.values()]
         if not all(runs):
             raise UsageError(f"{found.title}: no run with seed {asked.seed}")
-        files = [name if origins.is_in_file(name) else None for name in (registry.parse_selector(one)[0] for one in named)]
-        return [RunSpec.of(several[0].spec, file) for several, file in zip(runs, files, strict=True)]
+        files = {found.label(one): one.partition("[")[0] for one in named if origins.is_in_file(one.partition("[")[0])}
+        return [RunSpec.of(several[0].spec, files.get(row)) for row, several in zip(rows, runs, strict=True)]
     suite = asked.source.given_suite()
     point, (_, selectors) = _one_point(suite, asked.source.points), chosen(suite, (), named)
     frozen = asked.source.frozen(suite)

@@ -115,7 +115,9 @@ def freeze(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="File to write. Default: references/SUITE.json; of a suite of fedbench, its file there."
+            "-o",
+            "--output",
+            help="File to write. Default: references/SUITE.json; for a suite of fedbench, the file in the package.",
         ),
     ] = None,
 ) -> None:

@@ -175,7 +175,7 @@ def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
     result = verify(
         record,
         how,
-        algorithm=wish.algorithm if record.spec.algorithm.origin or not count else None,  # of several, some may be built in
+        algorithm=wish.algorithm if not count or record.spec.algorithm.where.get("kind") in ("file", "object") else None,
         model=wish.model,
         metrics=wish.metrics,
         optimizer=wish.optimizer,

@@ -199,4 +199,4 @@ def _outcome(are_there: Sequence[bool | None]) -> Outcome:
     """Returns what became of a variation, by whether each reading lies where it was declared."""
     if False in are_there:
         return "not as declared"
-    return "not known yet" if None in are_there else "as declared"
+    return "not known yet" if None in are_there or not are_there else "as declared"

@@ -72,11 +72,18 @@ class Compared:
                 return name
         with contextlib.suppress(UsageError):  # it names no algorithm, which the message below says better
             algorithm = registry.algorithm(row)
-            selector = registry.selector_of(algorithm)
-            for name in (selector, f"{selector} ({code_of(origins.origin(type(algorithm)))})"):
-                if name in known:
-                    return name
+            selector, code = registry.selector_of(algorithm), code_of(origins.origin(type(algorithm)))
+            if (name := f"{selector} ({code})") in known:
+                return name
+            if selector in known and self._is_of(selector, code):
+                return selector
         raise UsageError(f"{self.title}: it has no row {row!r}{nearest(row, known)}")
+
+    def _is_of(self, label: str, code: str) -> bool:
+        """Returns whether the runs of a row are of this code; an algorithm that is built in or
+        installed has none to tell."""
+        runs = [run for rows in self.rows.values() for run in rows.get(label, ())]
+        return not code or all(code_of(run.spec.algorithm.where) in ("", code) for run in runs)
 
     def labels(self, wanted: Sequence[str]) -> list[str]:
         """Returns the labels of the rows that are asked for. Raises UsageError for a row that no

@@ -75,6 +75,8 @@ def test_a_target_that_no_run_reaches_is_no_matter_of_the_grid() -> None:
     found.missed[2, 1, 0] = False
     found.step[1, 0, 1] = 0.1
     assert resolved(found, 1.0) == []
+    untrained = replace(found, missed=np.ones_like(found.missed), step=np.zeros_like(found.step), spent=np.full((3, 2, 2), 1e-9))
+    assert resolved(untrained, None) == [], "touched before any training, and not held"
 
 
 def test_parts_of_costs() -> None:

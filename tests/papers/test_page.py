@@ -69,6 +69,15 @@ def test_what_became_of_a_variation() -> None:
     assert "in 0.68 to 0.94. Outcome: not known yet." in page(document("000", nothing, {}))
 
 
+def test_all_that_a_variation_expects_is_somewhere() -> None:
+    """Every cell that it is about has its ratios."""
+    for cell in chosen("000"):
+        for one in experiment.variations(cell):
+            bands = [band for band in one.expects if cell.matches(band.where)]
+            assert bool(bands) is bool(one.expects), (one.name, cell.name)
+            assert all(band.low < band.high for band in bands)
+
+
 def test_theory_stands_on_the_page() -> None:
     line = claim("M = 2", "bound", claim="fedbuff-bound", measured=0.045, expected=0.52, allowed=0.0)
     slope = claim("against T", "slope", claim="fedbuff-orders", measured=-0.5, low=-0.52, high=-0.48, sign=-1, holds=False)

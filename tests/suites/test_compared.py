@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from fedbench import origins, registry
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from fedbench.suites.compared import of_records, of_suite
 from tests.analysis.runs_made_up import row
 from tests.conftest import alter
 from tests.suites.findings.made_up import results
+from tests.suites.own_race.conftest import MINE
 
 TUNED = {"calm": {"fedavg": 4, "fedbuff": 2, "fedasync": None, "centralised": 1}, "rough": {"fedavg": 6}}
 FOUND = results(TUNED, {"calm": {"fedavg": 8}})
@@ -78,3 +81,25 @@ def test_rows_have_the_titles_of_their_records(record: Callable[..., Record]) ->
         alter(one, "spec.algorithm.title", "Own & new")
     titles = of_records(runs, "records here").titles
     assert titles == {"own": "Own & new", "own[damping=0.5]": "Own & new [damping=0.5]"}
+
+
+def test_a_file_stands_for_the_code_that_it_has(
+    record: Callable[..., Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where only runs of another code are there, it has no row; a label of a code stands for itself."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE)
+    own = origins.origin(type(registry.algorithm("./mine.py:Mine")))
+
+    def run(seed: int, **more: str) -> Record:
+        one = record("mine", seed)
+        alter(one, "spec.algorithm.origin", own | more)
+        return one
+
+    old, new = run(0, sha256="a" * 64), run(0)
+    both = of_records([old, new], "mine")
+    assert both.label("./mine.py:Mine") == f"mine (code {own['sha256'][:8]})"
+    assert both.label("mine (code aaaaaaaa)") == "mine (code aaaaaaaa)"
+    assert of_records([new], "mine").label("./mine.py:Mine") == "mine"
+    with pytest.raises(UsageError, match=r"it has no row './mine.py:Mine'"):
+        of_records([old], "mine").label("./mine.py:Mine")

@@ -30,10 +30,11 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import ConfigDict, Field
 
 from fedbench import plain_files, registry
@@ -80,6 +81,12 @@ class Given:
     processes: int = 1
     first_seed: int = 0
     tune: bool = True
+
+    def plain(self) -> Given:
+        """Returns the same with Python's numbers in the place of NumPy's. UsageError for what no race
+        can be about."""
+        self.check()
+        return replace(self, minutes=float(self.minutes), processes=int(self.processes), first_seed=int(self.first_seed))
 
     def check(self) -> None:
         """Raises UsageError for what no race can be about. A scenario without targets is refused
@@ -132,11 +139,13 @@ class Given:
 
 
 def _is_number(value: object, low: float, high: float) -> bool:
-    return isinstance(value, int | float) and low <= value <= high
+    return (
+        isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and low <= float(value) <= high
+    )
 
 
 def _is_whole(value: object, low: int, high: int) -> bool:
-    return isinstance(value, int) and low <= value <= high
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= int(value) <= high
 
 
 class Entrant(Part):

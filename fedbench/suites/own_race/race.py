@@ -88,7 +88,7 @@ def race(
         By the first runs, no target gets a verdict. They stay in the store.
     """
     chosen = [algorithms] if isinstance(algorithms, str) else algorithms
-    given = Given(load(scenario, overrides), chosen, space, minutes, processes, first_seed, tune)
+    given = Given(load(scenario, overrides), chosen, space, minutes, processes, first_seed, tune).plain()
     is_shown = progress or (progress is None and (sys.stderr.isatty() or in_notebook()))
     tell: Tell = _to_stderr if is_shown else lambda line: None
     return raced(given, Store(store or folder_of(given.scenario)), tell, progress=progress)

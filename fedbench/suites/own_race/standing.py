@@ -99,7 +99,8 @@ def _unknown(ranking: Ranking, runs: Rows) -> str:
         why = "every target is held before any training, or within ten steps of the evaluation grid"
         return f"{why}; take higher ones, or evaluate more often"
     if ranking.leader is None:
-        return f"no row holds a target with any seed; {nearest_miss([run for several in runs.values() for run in several])}"
+        near = nearest_miss([run for several in runs.values() for run in several])
+        return f"no row holds a target that gets a verdict, with any seed; {near}"
     return ""
 
 

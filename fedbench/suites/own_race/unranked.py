@@ -20,22 +20,23 @@ PERCENT = 100.0
 def of_targets(groups: Sequence[Rows]) -> Iterator[str]:
     """Yields in words, by the first runs of every group, which targets get no verdict, and whether
     no row holds one that does."""
-    runs = [run for rows in groups for several in rows.values() for run in several]
-    boards = [costs for rows in groups for costs in on_boards(rows).values()]
+    found = [(rows, list(on_boards(rows).values())) for rows in groups]
+    boards = [costs for _, several in found for costs in several]
     known = {target for costs in boards for target in costs.targets}
-    for target in runs[0].spec.scenario.compared if runs else ():
+    runs = [(run, bool(several)) for rows, several in found for of_row in rows.values() for run in of_row]
+    for target in runs[0][0].spec.scenario.compared if runs else ():
         if float(target.value) not in known:
             words = metrics.in_words(target.metric, target.value)
             yield f"target {words} gets no verdict: it is held before any training, or within ten steps of the evaluation grid"
     if boards and all(costs.missed.all() for costs in boards):
-        yield f"no row holds a target; {nearest_miss(runs)}"
+        yield f"no row holds a target that gets a verdict; {nearest_miss([run for run, has_verdict in runs if has_verdict])}"
 
 
 def nearest_miss(runs: Sequence[Record]) -> str:
     """Returns in words how near runs came to a target, which none of them holds."""
     finished, count = [run for run in runs if run.state == "finished"], written.counted(len(runs), "run")
     if not finished:
-        return f"{count}, and all diverged"
+        return f"none of {count} finished"
     scenario = finished[0].spec.scenario
     metric = scenario.compared[0].metric
     sign = scenario.sign(metric)
@@ -58,6 +59,7 @@ def unranked(runs: Rows, costs: Costs, shown: Iterable[str]) -> dict[str, str]:
 
 
 def _why(runs: Sequence[Record], missed: Flags) -> str:
-    if diverged := sum(run.state == "diverged" for run in runs):
-        return f"{diverged} of {written.counted(len(runs), 'run')} diverged"
+    for state in ("diverged", "stalled"):
+        if count := sum(run.state == state for run in runs):
+            return f"{count} of {written.counted(len(runs), 'run')} {state}"
     return "it holds no target" if missed.all() else "by first touch, or by the level of a look, it may be the best"

@@ -190,18 +190,21 @@ def kept(place: Path | None, store: Store) -> Iterator[None]:
     """Takes over the runs and the answers that a place has, and gives it all that there are in the
     end."""
     store.prepare()
+    own = store.root / ANSWERS
     if place is not None and archive.is_archive(place):
+        if own.exists() and own.read_bytes() != (place / ANSWERS).read_bytes():
+            raise SystemExit(f"{own}: its answers are others than those in {place}; take another folder")
+        shutil.copy(place / ANSWERS, own)
         for record in archive.read(place):
             if store.find(record.scenario, record.spec.algorithm.name, record.run_id) is None:
                 store.write(record)
-        shutil.copy(place / ANSWERS, store.root / ANSWERS)
     try:
         yield
     finally:
-        records = list(store) if place is not None else []
-        if place is not None and (store.root / ANSWERS).exists():
-            archive.write(place, records)
-            shutil.copy(store.root / ANSWERS, place / ANSWERS)
+        if place is not None and own.exists():
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copy(own, place / ANSWERS)
+            archive.write(place, list(store))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

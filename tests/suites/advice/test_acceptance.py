@@ -9,6 +9,7 @@ import pytest
 
 from fedbench.analysis.map.saved import write
 from fedbench.errors import UsageError
+from fedbench.results import archive
 from fedbench.suites import campaign
 from tests.analysis.map.made_up_map import made_up
 from tests.suites.advice import acceptance, drawn
@@ -52,8 +53,23 @@ def test_it_runs_prices_and_goes_on(words: list[str], capsys: pytest.CaptureFixt
 
 
 def test_what_is_kept_is_taken_over(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In another folder, without a run; also what was there when it broke off."""
+    """In another folder, without a run; also what was there when it broke off. Answers are never
+    replaced by others."""
     keep = ["--keep", str(tmp_path / "kept")]
+    compute, calls = campaign.compute, list[int]()
+
+    def breaks_off(wanted: list[object], store: object, **options: object) -> campaign.Tally:
+        calls.append(len(wanted))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return compute(wanted, store, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(campaign, "compute", breaks_off)
+        with pytest.raises(KeyboardInterrupt):
+            acceptance.main([*words, *keep])
+    assert len(archive.read(tmp_path / "kept")) >= sum(calls[:2])
+    shutil.rmtree(words[0])
     acceptance.main([*words, *keep])
     first = capsys.readouterr().out
     shutil.rmtree(words[0])
@@ -61,6 +77,9 @@ def test_what_is_kept_is_taken_over(words: list[str], tmp_path: Path, capsys: py
     assert capsys.readouterr().out.startswith("0 runs, ")
     acceptance.main([*words, *keep])
     assert capsys.readouterr().out == first
+    (Path(words[0]) / acceptance.ANSWERS).write_text("{}")
+    with pytest.raises(SystemExit, match="its answers are others than those in"):
+        acceptance.main([*words, *keep])
 
 
 def test_answers_are_those_of_one_map(words: list[str], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fedbench as fb
@@ -258,6 +259,7 @@ def test_a_race_in_which_everybody_fails(mine: str, tmp_path: Path) -> None:
     ("more", "message"),
     [
         ({"minutes": 0}, "minutes must be a number > 0 and at most 1,000,000, got 0"),
+        ({"minutes": True}, "minutes must be a number > 0 and at most 1,000,000, got True"),
         ({"minutes": "1"}, "minutes must be a number > 0 and at most 1,000,000, got '1'"),
         ({"minutes": float("nan")}, "minutes must be a number > 0 and at most 1,000,000, got nan"),
         ({"processes": 0}, "processes must be a whole number >= 1, got 0"),
@@ -302,10 +304,10 @@ def test_what_no_row_holds_is_said_at_once_and_at_the_end(tmp_path: Path) -> Non
         "first seed: target 2 % gets no verdict: it is held before any training, or within ten steps of the evaluation grid",
         told_early,
     ]
-    assert told_early.startswith("first seed: no row holds a target; ")
+    assert told_early.startswith("first seed: no row holds a target that gets a verdict; ")
     assert told_early.endswith(" % is the best of 2 runs")
     (system,) = found.systems
-    assert system.unknown.startswith("no row holds a target with any seed; ")
+    assert system.unknown.startswith("no row holds a target that gets a verdict, with any seed; ")
     assert system.unknown.endswith(" % is the best of 10 runs")
 
 
@@ -334,6 +336,16 @@ def test_the_public_function(tmp_path: Path) -> None:
     )
     assert isinstance(found, RaceResult)
     assert found.store == tmp_path
+    again = fb.race(
+        "digits-demo",
+        minutes=np.float32(0.05),
+        first_seed=np.int64(0),
+        algorithms=["fedavg", "fedbuff"],
+        overrides=SETTINGS,
+        store=tmp_path,
+        progress=False,
+    )
+    assert again.rows == found.rows
     with pytest.raises(UsageError, match="no two rows share a system, so none are compared: fedavg "):
         fb.race("digits-demo", minutes=0.05, algorithms="fedavg", overrides=SETTINGS, store=tmp_path / "other", progress=False)
     assert str(found).startswith("race on digits-demo: ")

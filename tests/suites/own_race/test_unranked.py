@@ -29,6 +29,9 @@ def test_why_a_row_is_left() -> None:
         "fedbuff": f"2 of {len(rows['fedbuff'])} runs diverged",
     }
     assert unranked(rows, costs(rows), rows) == {}
+    for run in rows["feddyn"]:
+        alter(run, "outcome.state", "stalled")
+    assert unranked(rows, costs(rows), ["fedavg"])["feddyn"].endswith(" runs stalled")
 
 
 def test_how_near_runs_came() -> None:
@@ -40,14 +43,14 @@ def test_how_near_runs_came() -> None:
     for run in runs:
         alter(run, "final.version", 0)
     assert nearest_miss(diverged(runs, 2)) == "40.0 % is the best of 3 runs, and none of them made an update"
-    assert nearest_miss(diverged(runs, 3)) == "3 runs, and all diverged"
+    assert nearest_miss(diverged(runs, 3)) == "none of 3 runs finished"
 
 
 def test_what_is_said_of_targets_after_the_first_runs() -> None:
     holds, never = row("fedavg", 4, seeds=1), row("fedprox", None, seeds=1)
     assert [*of_targets([{"fedavg": holds, "fedprox": never}])] == []
     (told,) = of_targets([{"fedprox": never}])
-    assert told.startswith("no row holds a target; ")
+    assert told.startswith("no row holds a target that gets a verdict; ")
     holds[0].curves["test_accuracy"][:] = 0.99
     never[0].curves["test_accuracy"][:] = 0.99
     assert [*of_targets([{"fedavg": holds, "fedprox": never}])] == [

@@ -86,7 +86,8 @@ def test_rows_have_the_titles_of_their_records(record: Callable[..., Record]) ->
 def test_a_file_stands_for_the_code_that_it_has(
     record: Callable[..., Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where only runs of another code are there, it has no row; a label of a code stands for itself."""
+    """Where only runs of another code are there, it has no row; a label of a code stands for
+    itself."""
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(MINE)
     own = origins.origin(type(registry.algorithm("./mine.py:Mine")))

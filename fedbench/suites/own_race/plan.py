@@ -83,8 +83,8 @@ class Given:
     tune: bool = True
 
     def plain(self) -> Given:
-        """Returns the same with Python's numbers in the place of NumPy's. UsageError for what no race
-        can be about."""
+        """Returns the same with Python's numbers in the place of NumPy's. UsageError for what no
+        race can be about."""
         self.check()
         return replace(self, minutes=float(self.minutes), processes=int(self.processes), first_seed=int(self.first_seed))
 

@@ -201,7 +201,7 @@ def _specs(asked: Asked) -> list[RunSpec]:
         runs = [[run for run in several if asked.seed in (None, run.seed)] for several in rows.values()]
         if not all(runs):
             raise UsageError(f"{found.title}: no run with seed {asked.seed}")
-        files = {found.label(one): one.partition("[")[0] for one in named if origins.is_in_file(one.partition("[")[0])}
+        files = {found.label(one): file for one in named if origins.is_in_file(file := one.partition("[")[0])}
         return [RunSpec.of(several[0].spec, files.get(row)) for row, several in zip(rows, runs, strict=True)]
     suite = asked.source.given_suite()
     point, (_, selectors) = _one_point(suite, asked.source.points), chosen(suite, (), named)

@@ -275,17 +275,14 @@ def status(
     suite_race.check_asked(found, algorithms)
     some, selectors = chosen(found, points, algorithms)
     rows, searches = [], _searches(found, where)
+    searched = [one for one in selectors if searches is not None and searches.space.entry(type(found.algorithm(one)))]
     for point in some:
         race = None if found.race is None else suite_race.Standing.of(found, frozen, where, [point])
         wanted = compared(found, frozen, [point], selectors) if race is None else race.wanted
         row = [point.name, f"{len(wanted) - len(campaign.missing(where, wanted)):,} of {len(wanted):,}"]
         row += [] if race is None else [str(race)]
         if searches is not None:
-            tried = [
-                searches.progress(point, selector)
-                for selector in selectors
-                if searches.space.has(type(found.algorithm(selector)))
-            ]
+            tried = [searches.progress(point, selector) for selector in searched]
             asked = sum(len(one.asked) for one in tried)
             row.append(f"{asked - sum(len(one.wanted) for one in tried):,} of {asked:,}")
         rows.append(row)

@@ -23,7 +23,7 @@ from fedbench.errors import RecordError
 from fedbench.kernels.scheduler import Chunk
 from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Info, Job, LocalRule, Message, State, Vector
+from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, State, Vector
 
 WAVE_BYTES = 1 << 30
 
@@ -215,10 +215,9 @@ class Execution:
         update sums."""
         c = self.chunk
         base = c.base[wave]
+        first = rule = np.arange(len(wave))
         if self._one_rule:
             _, first, rule = groups(base)
-        else:
-            first = rule = np.arange(len(wave))
         rules = [self._rule(job) for job in self.queue.jobs(wave[first])]
         columns = Columns(c.client[wave], c.k[wave], base, c.steps[wave], rules, rule, self.algorithm.sends)
         backend.train_columns(columns, self._deltas.places(wave))
@@ -230,7 +229,8 @@ class Execution:
         for index, job, work in zip(wave.tolist(), jobs, works, strict=True):
             with Stage(job, f"reply of {self.algorithm.name}"):
                 reply = self.algorithm.reply(self._message(job)[0], job, work, self._replies.memory_of(job.client))
-                self._result_bytes = max(self._result_bytes, self._replies.put(index, job, reply, work))
+                returned(self.algorithm, "reply", Reply, reply)
+            self._result_bytes = max(self._result_bytes, self._replies.put(index, job, reply, work))
 
     def _rule(self, job: Job) -> LocalRule:
         with Stage(job, f"local rule of {self.algorithm.name}"):

@@ -8,10 +8,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from fedbench import origins, own_models, registry
 from fedbench.errors import RecordError, UsageError
+from fedbench.kernels import checks
 from fedbench.protocols import Algorithm
 from fedbench.results.record import run_id
 from fedbench.results.sections import Origin, Spec, Used
@@ -26,7 +25,7 @@ LARGEST_SEED = 2**63 - 1
 def seed_of(given: object) -> int:
     """Returns a seed that records and random streams take. UsageError for what is no whole number
     in [0, LARGEST_SEED]."""
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 0 <= given <= LARGEST_SEED:
+    if not checks.is_whole(given) or not 0 <= given <= LARGEST_SEED:
         raise UsageError(f"seed: expected a whole number between 0 and {LARGEST_SEED}, got {given!r}")
     return int(given)
 

@@ -126,9 +126,14 @@ def within(name: str, value: object, wanted: str, low: float = -math.inf, high: 
     return checked
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Returns whether a value is a whole number, of Python or of NumPy."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def whole(name: str, value: object, low: int, high: int) -> int:
     """Returns an integer with low <= integer <= high."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+    if not is_whole(value):
         refuse(name, "a whole number", value)
     if not low <= value <= high:
         raise ValueError(f"{name}: must be a whole number between {low} and {high}, got {brief(value)}")

@@ -74,15 +74,16 @@ class Space(Part):
     def of(self, cls: type[Algorithm]) -> dict[str, Interval]:
         """Returns the intervals of an algorithm by option: those of its entry, else those that it
         declares itself. Raises UsageError if there are none."""
-        if found := self.algorithms.get(cls.name) or declared(cls):
+        if found := self.entry(cls):
             return found.options
         own = "" if cls.name in registry.ALGORITHMS else ", and declares none, such as option(0.1, search=Log(0.001, 1))"
         near = nearest(cls.name, self.algorithms) if self.algorithms else ""
         raise UsageError(f"search space {self.name}: it has no entry for algorithm {cls.name}{own}{near}")
 
-    def has(self, cls: type[Algorithm]) -> bool:
-        """Returns whether an algorithm can be tuned."""
-        return cls.name in self.algorithms or declared(cls) is not None
+    def entry(self, cls: type[Algorithm]) -> Options | None:
+        """Returns the entry of an algorithm, else what it declares itself; None if neither is
+        there."""
+        return self.algorithms.get(cls.name) or declared(cls)
 
     def hashed(self) -> dict[str, object]:
         """Returns what changes a trial: the name and all intervals."""

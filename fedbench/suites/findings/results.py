@@ -259,7 +259,7 @@ def _frozen(suite: Suite, file: Path, records: Collection[Record]) -> Tuned | No
     if suite.tuning is None:
         return None
     if not file.exists() and suite.rows == "all":
-        default = sum(len(runs) for rows in seats(suite, None, records).values() for runs in rows.values())
-        if default == len(records):
+        default = {run.run_id for rows in seats(suite, None, records).values() for runs in rows.values() for run in runs}
+        if len(default) == len(records):
             return None
     return tuned.read(file, suite)

@@ -25,6 +25,7 @@ end rests on the seeds that all rows have by then.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import sys
@@ -40,6 +41,7 @@ from pydantic import ConfigDict, Field
 from fedbench import plain_files, registry
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
+from fedbench.kernels.checks import is_whole
 from fedbench.results.store import write_atomically
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
 from fedbench.scenarios.problems import validated
@@ -108,7 +110,7 @@ class Given:
                 "accuracy you want, such as --set 'targets=[{value: 0.8}]'"
             )
 
-    @property
+    @functools.cached_property
     def selectors(self) -> list[str]:
         """Returns the algorithms, with all that a run of them needs to be the same. UsageError for
         a reference, which nobody is compared with."""
@@ -139,13 +141,11 @@ class Given:
 
 
 def _is_number(value: object, low: float, high: float) -> bool:
-    return (
-        isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and low <= float(value) <= high
-    )
+    return (is_whole(value) or isinstance(value, float | np.floating)) and low <= float(value) <= high
 
 
 def _is_whole(value: object, low: int, high: int) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= int(value) <= high
+    return is_whole(value) and low <= value <= high
 
 
 class Entrant(Part):

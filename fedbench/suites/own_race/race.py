@@ -88,7 +88,7 @@ def race(
         By the first runs, no target gets a verdict. They stay in the store.
     """
     chosen = [algorithms] if isinstance(algorithms, str) else algorithms
-    given = Given(load(scenario, overrides), chosen, space, minutes, processes, first_seed, tune).plain()
+    given = Given(load(scenario, overrides), chosen, space, minutes, processes, first_seed, tune)
     is_shown = progress or (progress is None and (sys.stderr.isatty() or in_notebook()))
     tell: Tell = _to_stderr if is_shown else lambda line: None
     return raced(given, Store(store or folder_of(given.scenario)), tell, progress=progress)
@@ -106,7 +106,7 @@ def folder_of(scenario: Scenario) -> Path:
 def raced(given: Given, store: Store, tell: Tell, *, progress: bool | None = None, clock: Clock = time.monotonic) -> RaceResult:
     """Races until the minutes are over, and returns what was found. `clock` gives the seconds that
     the minutes are measured by."""
-    given.check()
+    given = given.plain()
     count = len(given.selectors)
     begin = clock()
     store.prepare()

@@ -67,7 +67,7 @@ def specs(
     UsageError
         A name or a value is unknown, or a run is requested twice.
     """
-    resolved = load(scenario, [*([] if task is None else [task.setting]), *settings(overrides)])
+    resolved = load(scenario, settings(overrides, task))
     chosen = [algorithms] if isinstance(algorithms, str | Algorithm | type) else list(algorithms)
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not chosen or not numbers:

@@ -7,6 +7,7 @@ import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fedbench import plain_files
 from fedbench.errors import UsageError
@@ -18,6 +19,9 @@ from fedbench.scenarios.problems import file_of, validated
 from fedbench.scenarios.schema import CODE, Scenario
 from fedbench.scenarios.windows import with_windows
 
+if TYPE_CHECKING:
+    from fedbench.tasks.given import Task
+
 LIBRARY = Path(__file__).with_name("library")
 
 
@@ -26,10 +30,11 @@ def names() -> list[str]:
     return problems.names(LIBRARY)
 
 
-def settings(overrides: Sequence[str]) -> Sequence[str]:
-    """Returns settings as a sequence. A text alone is one of them, and not one for each of its
-    letters."""
-    return [overrides] if isinstance(overrides, str) else overrides
+def settings(overrides: Sequence[str], task: Task | None = None) -> Sequence[str]:
+    """Returns settings as a sequence, behind the one that puts a task in the place of the
+    scenario's. A text alone is one of them, and not one for each of its letters."""
+    several = [overrides] if isinstance(overrides, str) else overrides
+    return several if task is None else [task.setting, *several]
 
 
 def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scenario:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from fedbench.suites.advice.answer import Answer
 from fedbench.suites.advice.nearby import Nearby, Worth
 from fedbench.suites.advice.place import Level, is_other_task, levels, outside
 from fedbench.suites.advice.rows import refused, started, tuned_near
+from fedbench.tasks.given import Task, is_given
 from fedbench.written import Ratio
 
 SHIPPED = Path(__file__).with_name("map.npz")
@@ -108,7 +110,8 @@ class Advice:
     basis : str
         What the answer rests on.
     command : str
-        The command that runs the choices on the scenario.
+        The command that runs the choices on the scenario; for a task that was given in Python, a
+        call of `run`.
     """
 
     scenario: str
@@ -151,6 +154,7 @@ def advise(
     scenario: str | Path | Scenario,
     *,
     overrides: Sequence[str] = (),
+    task: Task | None = None,
     cost: str = "seconds",
     map: str | Path | None = None,
     seed: int = 0,
@@ -163,6 +167,8 @@ def advise(
         A name of the library, the path of a YAML file, or a scenario.
     overrides : sequence of str
         Settings "key.path=value", applied to the scenario in order.
+    task : Task, optional
+        Examples and a model that are given in Python, in the place of the scenario's task.
     cost : str
         The cost that is to be small: seconds, gradient_evaluations or bytes.
     map : path, optional
@@ -181,17 +187,13 @@ def advise(
         The scenario or the map cannot be read, something cannot be measured, or no algorithm of
         the map runs.
     """
-    given = load(scenario, overrides)
-    return _advice(given, saved.read(SHIPPED if map is None else Path(map)), cost, seed, _typed(scenario, given, overrides))
+    given = load(scenario, settings(overrides, task))
+    read = saved.read(SHIPPED if map is None else Path(map))
+    named = (given.name, overrides_of(given) or ()) if isinstance(scenario, Scenario) else (str(scenario), settings(overrides))
+    return _advice(given, read, cost, seed, partial(_command, given, *named))
 
 
-def _typed(scenario: str | Path | Scenario, given: Scenario, overrides: Sequence[str]) -> list[str]:
-    """Returns the words by which a command names the scenario."""
-    name, changes = (given.name, overrides_of(given)) if isinstance(scenario, Scenario) else (str(scenario), settings(overrides))
-    return [name, *(word for one in changes or () for word in ("--set", one))]
-
-
-def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[str]) -> Advice:
+def _advice(given: Scenario, read: Saved, cost: str, seed: int, command: Callable[[list[str]], str]) -> Advice:
     about = read.about
     if cost not in read.costs:
         raise UsageError(f"advise: unknown cost {cost!r}{nearest(cost, read.costs)}")
@@ -235,14 +237,18 @@ def _advice(given: Scenario, read: Saved, cost: str, seed: int, typed: Sequence[
         measured_at={axis: one.points for axis, one in near.items()},
         worth=near[cost].worth if cost in near else None,
         basis=words.basis(about, costs),
-        command=_command(typed, (choice.selector for choice in (*chosen, *with_public_data[:1]))),
+        command=command([choice.selector for choice in (*chosen, *with_public_data[:1])]),
     )
 
 
-def _command(typed: Sequence[str], selectors: Iterable[str]) -> str:
-    """Returns the command that runs algorithms on the scenario."""
-    algorithms = [word for selector in selectors for word in ("-a", selector)]
-    return shlex.join(["fedbench", "run", *typed, *algorithms, "--seeds", str(SEEDS)])
+def _command(given: Scenario, name: str, changes: Sequence[str], selectors: list[str]) -> str:
+    """Returns the command that runs algorithms on the scenario. A task that was given in Python is
+    not known elsewhere, so there it is a call."""
+    if is_given(given.task.name):
+        others = [one for one in changes if given.task.name not in one]
+        return f"fb.run({name!r}, {selectors}, seeds={SEEDS}, overrides={others}, task=task)"
+    words = [word for key, several in (("--set", changes), ("-a", selectors)) for one in several for word in (key, one)]
+    return shlex.join(["fedbench", "run", name, *words, "--seeds", str(SEEDS)])
 
 
 def _choice(

@@ -16,7 +16,7 @@ from fedbench.launch.in_time import InTime
 from fedbench.launch.progress import in_notebook, watching
 from fedbench.launch.runner import on_this_machine
 from fedbench.results.store import Store
-from fedbench.scenarios.load import load
+from fedbench.scenarios.load import load, settings
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites import campaign
 from fedbench.suites.own_race import plan as plans
@@ -24,6 +24,7 @@ from fedbench.suites.own_race.plan import Given
 from fedbench.suites.own_race.result import RaceResult
 from fedbench.suites.own_race.stages import OutOfTime, Stages, Tell
 from fedbench.suites.own_race.standing import result
+from fedbench.tasks.given import Task
 
 LOCK = "own-race"
 WAIT_SECONDS = 0.5
@@ -36,6 +37,7 @@ def race(
     minutes: float = 20,
     algorithms: str | Sequence[str] = (),
     overrides: Sequence[str] = (),
+    task: Task | None = None,
     space: str | Path | None = None,
     store: str | Path | None = None,
     processes: int = 1,
@@ -61,6 +63,8 @@ def race(
         of fedbench take part that can run on the scenario.
     overrides : sequence of str
         Settings "key.path=value", applied to the scenario in order.
+    task : Task, optional
+        Examples and a model that are given in Python, in the place of the scenario's task.
     space : path, optional
         A YAML file with the options to tune of algorithms of your own, or with others than those
         that fedbench tunes of its own ones.
@@ -88,7 +92,7 @@ def race(
         By the first runs, no target gets a verdict. They stay in the store.
     """
     chosen = [algorithms] if isinstance(algorithms, str) else algorithms
-    given = Given(load(scenario, overrides), chosen, space, minutes, processes, first_seed, tune)
+    given = Given(load(scenario, settings(overrides, task)), chosen, space, minutes, processes, first_seed, tune)
     is_shown = progress or (progress is None and (sys.stderr.isatty() or in_notebook()))
     tell: Tell = _to_stderr if is_shown else lambda line: None
     return raced(given, Store(store or folder_of(given.scenario)), tell, progress=progress)

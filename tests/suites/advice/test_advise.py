@@ -259,6 +259,23 @@ def test_a_scenario_in_memory_is_named_by_what_differs_from_the_library(ask: Any
     assert found == ask(made_up(), "at_work=4")
 
 
+def test_a_task_that_was_given_in_python_is_measured_and_named_by_a_call(ask: Any) -> None:
+    """Half of the clients have the one class, half the other, which no library's task has."""
+    y = np.arange(300) % 2
+    task = fb.Task((y[:200, None], y[:200]), (y[200:, None], y[200:]), model="mlp")
+    settings = ["clients=10", "partition={kind: shards, classes_per_client: 1}", "public=null", "at_work=4"]
+    found = ask(made_up(), *settings, task=task)
+    skew = next(level for level in found.levels if level.factor == "skew")
+    assert "0.5" in str(skew)
+    selectors = [choice.selector for choice in found.choices]
+    assert found.command == f"fb.run('digits-demo', {selectors}, seeds=5, overrides={settings}, task=task)"
+    in_memory = ask(made_up(), scenario=fb.scenario("digits-demo", [*settings, task.setting]))
+    assert in_memory.choices == found.choices
+    assert task.name not in in_memory.command
+    records = eval(found.command.replace("seeds=5", "seeds=1"), {"fb": fb, "task": task})
+    assert {one.spec.scenario.task.name for one in records} == {task.name}
+
+
 def test_the_costs_of_a_real_fit_are_asked_at_the_place(ask: Any) -> None:
     """The ratios are those that the draws at the place have."""
     found = ask(made_up())

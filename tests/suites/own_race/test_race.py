@@ -349,3 +349,21 @@ def test_the_public_function(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no two rows share a system, so none are compared: fedavg "):
         fb.race("digits-demo", minutes=0.05, algorithms="fedavg", overrides=SETTINGS, store=tmp_path / "other", progress=False)
     assert str(found).startswith("race on digits-demo: ")
+
+
+def test_a_task_that_was_given_in_python_is_raced_on(tmp_path: Path) -> None:
+    """Also in other processes, and by a later call that makes the task again."""
+    y = np.arange(400) % 3
+    x = np.random.default_rng(0).normal(size=(400, 4)) + y[:, None]
+
+    def raced() -> RaceResult:
+        task = fb.Task((x[:300], y[:300]), (x[300:], y[300:]))
+        rows, settings = ["fedavg", "fedbuff"], [*SETTINGS, "partition.kind=iid", "public=null", "targets=[{value: 0.6}]"]
+        return fb.race(
+            "digits-demo", algorithms=rows, overrides=settings, task=task, minutes=1, processes=2, tune=False, store=tmp_path
+        )
+
+    found = raced()
+    assert found.systems[0].left
+    assert {one.spec.scenario.task.name for one in Store(tmp_path)} == {fb.Task((x[:300], y[:300]), (x[300:], y[300:])).name}
+    assert raced().as_dict() == found.as_dict()

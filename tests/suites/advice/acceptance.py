@@ -14,7 +14,9 @@ has.
 Advice holds if of the forty scenarios with a cap 36 have a row within 10 % of the best in the named
 set, and the median regret of the first named is 10 % or less, in seconds (`judging`). All else that
 is printed decides nothing: the ten scenarios with everybody at work, gradients and bytes, which are
-judged by FEW seeds, and how many of the printed ratios have what was measured in their interval.
+judged by FEW seeds, how many of the printed ratios have what was measured in their interval, and
+what two lists are worth that ask nobody: the five with the smallest mean regret at all points of
+the map, and five drawn by chance.
 """
 
 from __future__ import annotations
@@ -25,15 +27,18 @@ import hashlib
 import itertools
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import hypergeom
 
 import fedbench as fb
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.map import saved
+from fedbench.analysis.map.kept import Costs
+from fedbench.analysis.map.prediction import MOST_ROWS
 from fedbench.analysis.map.saved import Saved
 from fedbench.engine.heterogeneity import Heterogeneity
 from fedbench.engine.spec import RunSpec
@@ -45,6 +50,7 @@ from fedbench.results.store import Store, write_atomically
 from fedbench.scenarios.load import load
 from fedbench.scenarios.schema import Scenario
 from fedbench.suites import campaign
+from fedbench.suites.advice import nearby
 from fedbench.suites.advice.advise import SHIPPED, Choice
 from fedbench.suites.advice.place import levels
 from fedbench.suites.advice.rows import refused, started, tuned_near
@@ -52,7 +58,7 @@ from fedbench.suites.price import Rate, planned
 from fedbench.written import Ratio
 from tests.suites.advice import drawn
 from tests.suites.advice.drawn import Asked
-from tests.suites.advice.judging import HITS, OF, REGRET, Spent, covered, holds, judged, summary
+from tests.suites.advice.judging import CLOSE, HITS, OF, REGRET, Spent, covered, holds, judged, summary
 
 FEW, SEEDS, COST = 3, 10, SECONDS.name
 CENTRAL = ("budget.stop_at_target=false", "budget.hold=points", "budget.seconds=20000", "targets=[]")
@@ -162,7 +168,20 @@ def again(specs: Rows, answers: Answers, records: Records) -> list[str]:
     return sorted({*spent(specs, records, FEW, COST).near(), *(choice.algorithm for choice in answers[COST])} & specs.keys())
 
 
-def told(said: Sequence[Answers], specs: Sequence[Rows], records: Records) -> None:
+def everywhere(costs: Costs, names: Collection[str]) -> list[str]:
+    """The list of these algorithms that does not depend on the clients, as `nearby.worth` has it."""
+    compete = np.array([name in names for name in costs.algorithms])
+    means = nearby._means(nearby._over_best(costs.regret, compete), compete, share=0.5)
+    return [costs.algorithms[k] for k in nearby._cheapest(means)]
+
+
+def by_chance(among: int, spent: Spent) -> float:
+    """How probable it is that one of so many drawn by chance is a hit."""
+    good = sum(spent.over_best(name) <= CLOSE * (1 + 1e-12) for name in spent.cost)
+    return 1 - float(hypergeom.pmf(0, among, good, min(MOST_ROWS, among)))
+
+
+def told(said: Sequence[Answers], specs: Sequence[Rows], records: Records, costs: Costs) -> None:
     """Prints what became of every advice, and of all."""
     whole = [
         spent(there, records, SEEDS, COST, again(there, answers, records)) for there, answers in zip(specs, said, strict=True)
@@ -181,6 +200,11 @@ def told(said: Sequence[Answers], specs: Sequence[Rows], records: Records) -> No
         each = [spent(there, records, FEW, cost) for there in specs[:capped]]
         names = [[choice.algorithm for choice in answers[cost]] for answers in said[:capped]]
         print(f"{cost}: {summary([judged(named, here) for named, here in zip(names, each, strict=True)])}")
+    lists = [judged(everywhere(costs, there), here) for there, here in zip(specs[:capped], whole, strict=False)]
+    chance = sum(by_chance(len(there), here) for there, here in zip(specs[:capped], whole, strict=False))
+    print(
+        f"the same five everywhere: {sum(one.hit for one in lists)} of {capped}; five drawn by chance: {chance:.1f} of {capped} expected"
+    )
     inside = [one for answers, here in zip(said, whole, strict=True) for one in covered(answers[COST], COST, here)]
     print(f"{sum(inside)} of {len(inside)} printed ratios have what was measured between their ends")
 
@@ -235,7 +259,7 @@ def _main(words: argparse.Namespace, store: Store) -> None:
     more = [
         spec for there, answers in zip(specs, said, strict=True) for spec in first(there, SEEDS, again(there, answers, records))
     ]
-    told(said, specs, records | computed(more, store, words.processes))
+    told(said, specs, records | computed(more, store, words.processes), given.costs[COST])
 
 
 if __name__ == "__main__":

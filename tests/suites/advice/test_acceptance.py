@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pytest
 
 from fedbench.analysis.map.saved import write
@@ -14,6 +20,10 @@ from fedbench.suites import campaign
 from tests.analysis.map.made_up_map import made_up
 from tests.suites.advice import acceptance, drawn
 from tests.suites.advice.drawn import Asked
+from tests.suites.advice.judging import Spent
+
+if TYPE_CHECKING:
+    from fedbench.analysis.map.kept import Costs
 
 SMALL = ("clients=8", "at_work=4", "budget.seconds=6", "partition.kind=iid")
 
@@ -45,6 +55,7 @@ def test_it_runs_prices_and_goes_on(words: list[str], capsys: pytest.CaptureFixt
     first = capsys.readouterr().out
     for line in ("on the map: ", "all: ", "everybody at work: ", "bytes: "):
         assert f"\n{line}" in first
+    assert re.search(r"\nthe same five everywhere: \d of 2; five drawn by chance: \d\.\d of 2 expected\n", first)
     assert "printed ratios" in first.splitlines()[-1]
     acceptance.main([*words, "--price"])
     assert capsys.readouterr().out.startswith("0 runs, ")
@@ -114,3 +125,23 @@ def test_what_fails_is_named_and_the_rest_is_judged(
     assert "it fell over" in out
     assert "\nall: 0 of 2 named sets" in out
     assert "2 where no answer" in out
+
+
+def test_a_list_that_asks_nobody_is_that_of_all_points() -> None:
+    """The cheapest over all points first, of those that run there and have runs at half of them."""
+    regret = np.array([[0.3, 0.0, 0.1, 0.2, np.nan, 0.4, 9.0]] * 2)
+    regret[0, 2] = np.nan
+    names = ("a", "b", "c", "d", "e", "f", "g")
+    costs = cast("Costs", SimpleNamespace(algorithms=names, regret=regret))
+    assert acceptance.everywhere(costs, names) == ["b", "c", "d", "a", "f"]
+    assert acceptance.everywhere(costs, set(names) - {"b"}) == ["c", "d", "a", "f", "g"]
+
+
+def test_five_by_chance_are_a_hit_as_often_as_draws_say() -> None:
+    """Of eight rows two are within 10 % of the best, and one of those misses a target."""
+    cost = {name: math.log(ratio) for name, ratio in zip("abcdefgh", (1, 1.05, 1.09, 1.2, 2, 3, 4, 5), strict=True)}
+    spent = Spent(cost, frozenset(cost) - {"c"})
+    draws = [set(five) & {"a", "b"} for five in itertools.combinations("abcdefgh", 5)]
+    assert acceptance.by_chance(8, spent) == pytest.approx(sum(map(bool, draws)) / len(draws))
+    assert acceptance.by_chance(3, spent) == 1
+    assert acceptance.by_chance(8, Spent(cost, frozenset())) == 0

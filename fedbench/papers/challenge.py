@@ -12,7 +12,7 @@ from fedbench.papers.cells import PAPERS, Cell, cells
 from fedbench.papers.declared import declared, left_out, spans
 from fedbench.papers.document import differing
 from fedbench.papers.handing_in import HANDED_IN
-from fedbench.papers.price import price, rates
+from fedbench.papers.price import price, rate
 from fedbench.papers.reading import Find
 from fedbench.papers.runs import is_run
 from fedbench.papers.verdicts import NEEDS, needs
@@ -154,8 +154,7 @@ def _figure(number: float) -> str:
 
 def card_minutes(cell: Cell) -> float:
     """Returns the estimated minutes of a seed on a card."""
-    scenario, found = experiment.scenario(cell), price(cell)
-    rate = rates()[scenario.task.model, scenario.local.batch_size]
-    step = max(LAUNCH_SECONDS, rate.step / TIMES_A_CORE)
-    evaluations = max(0.0, found.core_seconds - found.steps * rate.step) / TIMES_A_CORE
+    found, on_core = price(cell), rate(experiment.spec(cell, 0))
+    step = max(LAUNCH_SECONDS, on_core.step / TIMES_A_CORE)
+    evaluations = max(0.0, found.core_seconds - found.steps * on_core.step) / TIMES_A_CORE
     return (found.steps * step + evaluations) / 60

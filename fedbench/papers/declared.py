@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fedbench.papers import ceilings, experiment
 from fedbench.papers.cells import Cell, tables
-from fedbench.papers.price import price, price_varied, rates, training_examples
+from fedbench.papers.price import price, price_varied, rate, training_examples
 from fedbench.papers.reading import Find, read, read_varied
 from fedbench.papers.runs import is_trained
 from fedbench.papers.verdicts import needs
@@ -78,12 +78,9 @@ def _ceilings(ways: Sequence[Cell]) -> Iterator[Declared]:
             one for one in ceilings.load().runs if one.stand_in == name and ceilings.reached(name, one.augmentation) is None
         ]
         if wanted:
-            of = [ceilings.specs(one)[0].scenario for one in wanted]
-            steps = [ceilings.EPOCHS * training_examples(one) / one.local.batch_size for one in of]
-            seconds = [
-                rates()[one.task.model, one.local.batch_size].core_seconds(round(n), ceilings.EPOCHS)
-                for one, n in zip(of, steps, strict=True)
-            ]
+            of = [ceilings.specs(one)[0] for one in wanted]
+            steps = [ceilings.EPOCHS * training_examples(one.scenario) / one.scenario.local.batch_size for one in of]
+            seconds = [rate(one).core_seconds(round(n), ceilings.EPOCHS) for one, n in zip(of, steps, strict=True)]
             shows = "What central training reaches, of which the targets on the stand-in are made. It comes first."
             hours = ceilings.SEEDS * math.fsum(seconds) / 3600
             yield Declared(f"ceilings of {name}", (), ceilings.SEEDS * len(wanted), hours, shows, ceilings.COMMAND)

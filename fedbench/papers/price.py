@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, Literal
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from fedbench.engine.plan import planned
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
-from fedbench.engine.trainers.choose import choose, make_trainer
+from fedbench.engine.trainers.choose import Choice, choose, make_trainer
 from fedbench.errors import MissingDataError
 from fedbench.papers import experiment, parts
 from fedbench.papers.cells import Cell
@@ -30,7 +31,8 @@ from fedbench.results.provenance import cpu
 from fedbench.results.record import Record
 from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.schema import Scenario
-from fedbench.tasks.available import TO_BRING, Outline
+from fedbench.tasks.augment import CropAndFlip
+from fedbench.tasks.available import TO_BRING
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.model_library import architecture, make_model
 from fedbench.tasks.task import Task
@@ -38,19 +40,21 @@ from fedbench.types import Job, LocalRule
 
 FILE = Path(__file__).with_name("rates.yaml")
 TRAINING_EXAMPLES = {"cifar10": 50_000, "cifar10_jpeg": 50_000, "cifar100": 50_000, "fashion_mnist": 60_000}
-MEASURED = (
-    ("softmax", 25),
-    ("cnn_21840", 25),
-    ("cnn_21840", 50),
-    ("cnn_582026", 10),
-    ("cnn_878538", 10),
-    ("cnn_878538", 25),
-    ("cnn_878538", 50),
-    ("alexnet", 25),
-    ("vgg19", 25),
-    ("resnet18", 50),
+MEASURED: Final[tuple[tuple[str, int, Literal["native", "torch"]], ...]] = (
+    ("softmax", 25, "native"),
+    ("cnn_21840", 25, "native"),
+    ("cnn_21840", 50, "native"),
+    ("cnn_582026", 10, "native"),
+    ("cnn_878538", 10, "native"),
+    ("cnn_878538", 50, "native"),
+    ("cnn_878538", 25, "torch"),
+    ("cnn_878538", 50, "torch"),
+    ("alexnet", 25, "torch"),
+    ("vgg19", 25, "torch"),
+    ("resnet18", 50, "torch"),
 )
-"""The models and batch sizes that the tables need."""
+"""The models, batch sizes and trainers that the tables need. Torch is needed where images are
+cropped and mirrored, so it is measured with that."""
 TESTED = 10_000
 """The number of examples in an evaluation."""
 
@@ -87,9 +91,8 @@ def price_varied(cell: Cell, variation: parts.Variation | None) -> Price:
     resolved = _priced(cell, variation)
     spec = RunSpec(resolved, experiment.spec(cell, 0, variation).algorithm, 0)
     steps, seconds = _planned(spec)
-    rate = rates()[resolved.task.model, resolved.local.batch_size]
     evaluations = resolved.evaluation.evaluations(seconds)
-    return Price(steps, rate.core_seconds(steps * _gradients_per_step(spec), evaluations))
+    return Price(steps, rate(spec).core_seconds(steps * _gradients_per_step(spec), evaluations))
 
 
 def spent(records: Iterable[Record]) -> float:
@@ -103,9 +106,8 @@ def spent(records: Iterable[Record]) -> float:
 
 def _core_seconds(record: Record) -> float:
     of, used = record.spec.scenario, record.spec.algorithm
-    gradients = _gradients_per_step(RunSpec(of, registry.find("algorithm", used.name).make(used.options), record.spec.seed))
-    rate = rates()[of.task.model, of.local.batch_size]
-    return rate.core_seconds(record.ledger.trained_steps * gradients, len(record.curves["test_accuracy"]))
+    spec = RunSpec(of, registry.find("algorithm", used.name).make(used.options), record.spec.seed)
+    return rate(spec).core_seconds(record.ledger.trained_steps * _gradients_per_step(spec), len(record.curves["test_accuracy"]))
 
 
 def _gradients_per_step(spec: RunSpec) -> int:
@@ -182,38 +184,49 @@ class Rate:
         return steps * self.step + evaluations * self.evaluation
 
 
+def rate(spec: RunSpec) -> Rate:
+    """Returns the rate of a run: that of its model, batch size and trainer."""
+    of = spec.scenario
+    trainer = choose(Setup(spec).outline, spec.algorithm, local=of.local, part=of.task)
+    return rates()[of.task.model, of.local.batch_size, trainer.name]
+
+
 @functools.cache
-def rates() -> dict[tuple[str, int], Rate]:
-    """Returns the rates that were measured on the reference machine, by model and batch size."""
+def rates() -> dict[tuple[str, int, str], Rate]:
+    """Returns the rates that were measured on the reference machine, as MEASURED has them."""
     rows = plain_files.mapping(FILE, "rates")["rates"]
-    return {(row["model"], row["batch_size"]): Rate(row["step_seconds"], row["evaluation_seconds"]) for row in rows}
+    return {
+        (row["model"], row["batch_size"], row["trainer"]): Rate(row["step_seconds"], row["evaluation_seconds"]) for row in rows
+    }
 
 
-def measure(name: str, batch_size: int, at_least: float = 2.0) -> Rate:
+def measure(name: str, batch_size: int, trainer: Literal["native", "torch"], at_least: float = 2.0) -> Rate:
     """Returns the core seconds of a step and of an evaluation of a model on this machine, with
     examples of noise.
 
     Args:
         name: the model's name in the library.
         batch_size: examples of a step.
+        trainer: who computes. With torch images are cropped and mirrored.
         at_least: core seconds of the shortest measurement. The number of steps is doubled until a
             measurement takes that long.
     """
     shape = architecture(name).shape or (1, 28, 28)
     train, test = (_noise(n, shape) for n in (2_000, TESTED))
-    task = Task("noise", make_model(name, shape, 10), Dataset("noise", train, test, 10))
+    changes = CropAndFlip(4, (0.0,) * shape[0]) if trainer == "torch" else None
+    task = Task("noise", make_model(name, shape, 10), Dataset("noise", train, test, 10), changes)
     workload = Workload(task, [np.arange(2_000)], batch_size, seed=0)
-    trainer = make_trainer(choose(Outline.of(task), registry.algorithm("fedavg"), "auto", "cpu"), workload, workers=1)
+    made = make_trainer(Choice(trainer, "it is measured"), workload, workers=1)
     x, buffers, steps, taken = task.model.x0(0), task.model.buffers0(), 1, 0.0
     while taken < at_least:
         steps *= 2
         begin = time.process_time()
-        trainer.train([Assignment(Job(0, 0, 0, steps), LocalRule(start=x, lr=1e-3), buffers)])
+        made.train([Assignment(Job(0, 0, 0, steps), LocalRule(start=x, lr=1e-3), buffers)])
         taken = time.process_time() - begin
     begin = time.process_time()
-    Evaluator(trainer).metrics([Snapshot(x, buffers)])
+    Evaluator(made).metrics([Snapshot(x, buffers)])
     evaluation = time.process_time() - begin
-    trainer.close()
+    made.close()
     return Rate(taken / steps, evaluation)
 
 
@@ -227,10 +240,10 @@ def main() -> None:
     print(f"# Seconds of one core of {cpu()}: of a step, and of an evaluation on {TESTED:,} examples.")
     print("# Made by `python -m fedbench.papers.price`; only prices are made of it, no verdict.")
     print("schema: 1\nrates:")
-    for name, batch_size in MEASURED:
-        rate = measure(name, batch_size)
-        row = f"model: {name}, batch_size: {batch_size}, step_seconds: {rate.step:.3g}, evaluation_seconds: {rate.evaluation:.3g}"
-        print(f"  - {{{row}}}", flush=True)
+    for name, batch_size, trainer in MEASURED:
+        found = measure(name, batch_size, trainer)
+        row = f"model: {name}, batch_size: {batch_size}, trainer: {trainer}"
+        print(f"  - {{{row}, step_seconds: {found.step:.3g}, evaluation_seconds: {found.evaluation:.3g}}}", flush=True)
 
 
 if __name__ == "__main__":

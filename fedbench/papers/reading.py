@@ -103,12 +103,15 @@ def _accuracy(cell: Cell, record: Record, share: float | None) -> Reading:
 def _hit(record: Record, scenario: Scenario, axis: str) -> Reading:
     """Returns the place on an axis of the first evaluation that reached the highest target, or that
     held it if the run went on for that (`budget.hold: window`). For a miss it is the place where
-    the run ended, and for a run that diverged the end of its budget."""
+    the run ended, and for a run that diverged the end of its budget, in which a round takes a
+    second."""
     goal = max(scenario.targets, key=lambda one: one.value)
     is_held = scenario.budget.hold == "window"
     hit = held(record, goal, axis) if is_held else first_hit(record, "test_accuracy", goal.value, axis)
     missed = hit.reached is None
-    return Reading(hit.restricted, missed, diverged=missed and record.state == "diverged")
+    diverged = missed and record.state == "diverged"
+    rounds = min(scenario.budget.updates, int(scenario.budget.seconds)) if diverged and axis == "updates" else 0
+    return Reading(max(hit.restricted, rounds), missed, diverged=diverged)
 
 
 def _utilisation(cell: Cell, seed: int, find: Find) -> Read:

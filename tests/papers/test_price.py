@@ -8,11 +8,13 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.setup import Setup
+from fedbench.engine.spec import RunSpec
 from fedbench.papers import experiment
 from fedbench.papers.cells import cells, chosen
-from fedbench.papers.price import MEASURED, measure, price, rates, spent
+from fedbench.papers.price import MEASURED, measure, price, rate, rates, spent
 from fedbench.papers.runs import ARCHIVES, in_archives, is_trained, used
 from fedbench.results.sections import Used
+from fedbench.scenarios.load import load
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,9 +37,18 @@ def test_steps_are_those_up_to_the_printed_number() -> None:
 
 def test_the_price_is_made_of_the_rates() -> None:
     """20 evaluations, one a round."""
-    rate = rates()["cnn_21840", 25]
-    assert price(chosen("001:T1", "2")[0]).core_seconds == pytest.approx(20_000 * rate.step + 20 * rate.evaluation)
+    found = rates()["cnn_21840", 25, "native"]
+    assert price(chosen("001:T1", "2")[0]).core_seconds == pytest.approx(20_000 * found.step + 20 * found.evaluation)
     assert set(rates()) == set(MEASURED)
+
+
+def test_images_that_are_cropped_have_the_price_of_torch() -> None:
+    """Without that it would be that of the native trainer."""
+    (way,) = (one for one in experiment.stand_ins(chosen("004:T2", "1")[0]) if one.stand_in == "cifar10-jpeg")
+    cropped = experiment.spec(way, 0)
+    plain = RunSpec(load(cropped.scenario, ["task.augmentation=none"]), cropped.algorithm, 0)
+    assert rate(cropped) == rates()["cnn_878538", 50, "torch"]
+    assert rate(plain) == rates()["cnn_878538", 50, "native"]
 
 
 @pytest.mark.parametrize("address", ["000:T1", "004:T2"])
@@ -54,10 +65,10 @@ def test_a_run_has_cost_what_it_trained() -> None:
     the runs may take, as the reasons of the cells that are not run say."""
     known = used(experiment.ways(cells()), in_archives(ROOT / ARCHIVES, cells()), varied=True)
     (one,) = (record for record in known if record.run_id == experiment.spec(chosen("001:T1", "2")[0], 0).run_id)
-    rate, trained = rates()["cnn_21840", 25], one.ledger.trained_steps
+    of, trained = rates()["cnn_21840", 25, "native"], one.ledger.trained_steps
     assert trained >= 20_000
     points = len(one.curves["seconds"])
-    assert spent([one]) == pytest.approx((trained * rate.step + points * rate.evaluation) / 7200)
+    assert spent([one]) == pytest.approx((trained * of.step + points * of.evaluation) / 7200)
     assert 0 < spent(known) < 10
 
 
@@ -68,12 +79,12 @@ def test_a_step_of_two_gradients_costs_two() -> None:
     (one,) = (record for record in used(ways, in_archives(ROOT / ARCHIVES, ways)) if record.run_id == run_id)
     fedlin = Used(name="fedlin", options=registry.algorithm("fedlin").options())
     other = one.model_copy(update={"spec": one.spec.model_copy(update={"algorithm": fedlin})})
-    trained = one.ledger.trained_steps * rates()["cnn_21840", 25].step / 7200
+    trained = one.ledger.trained_steps * rates()["cnn_21840", 25, "native"].step / 7200
     assert spent([other]) - spent([one]) == pytest.approx(trained)
 
 
 def test_what_is_measured() -> None:
     """A step of the small model is timed on this machine; no bound, since machines differ."""
-    found = measure("softmax", 25, at_least=0.01)
+    found = measure("softmax", 25, "native", at_least=0.01)
     assert 0 < found.step < 1
     assert 0 < found.evaluation < 60

@@ -12,7 +12,8 @@ from fedbench.errors import RecordError, UsageError
 from fedbench.papers import experiment
 from fedbench.papers.cells import Cell, chosen
 from fedbench.papers.judging import Reading
-from fedbench.papers.reading import Find, read, read_varied
+from fedbench.papers.reading import Find, _hit, read, read_varied
+from fedbench.papers.rules import LIMIT
 from fedbench.results.record import Record
 from tests.conftest import record
 
@@ -76,6 +77,16 @@ def test_a_time_of_a_run_that_diverged_is_a_miss_at_the_end_of_its_budget() -> N
     assert first.reading is not None
     assert (first.reading.missed, first.reading.diverged, first.reading.text) == (True, True, "diverged")
     assert first.reading.value > 2.0
+
+
+def test_rounds_of_a_run_that_diverged_are_those_of_its_budget() -> None:
+    """As many as one has that goes on to the end: twice the printed number, or the budget's."""
+    lost = record(curve=[0.1, 0.1], seconds=[1.0, 2.0], columns={"version": [1.0, 2.0]}, state="diverged")
+    one = cell("001:T1", 6)
+    (first, *_) = read(one, by_seed({0: lost}))
+    assert first.reading == Reading(LIMIT * one.amount, missed=True, diverged=True)
+    (other,) = (way for way in experiment.stand_ins(cell("001:T6", 17)))
+    assert _hit(lost, experiment.scenario(other), "updates") == Reading(80, missed=True, diverged=True)
 
 
 def test_an_accuracy_of_a_run_that_diverged_or_has_none() -> None:

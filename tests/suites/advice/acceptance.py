@@ -1,7 +1,7 @@
 """Does advice hold? Asks it for scenarios drawn before any map, and then runs every algorithm of
 the map on them.
 
-    python -m tests.suites.advice.acceptance FOLDER [--map FILE] [--keep PLACE] [--price] [-j 2]
+    python -m tests.suites.advice.acceptance FOLDER [--map FILE] [--keep PLACE] [--picture FILE] [--price] [-j 2]
 
 Advice is asked first, and its answers are written to FOLDER with the digest of the map; another map
 needs another folder. Then all algorithms run with the options that the map holds for the place,
@@ -9,7 +9,7 @@ with FEW seeds each; those within 40 % of the best, and those that advice named,
 same command goes on where it was cut short. `--price` says what is missing. A run that fails leaves
 its algorithm out, and is named; the same command tries it again. With `--keep` it begins from what
 PLACE has of runs and answers, and at the end, also when it is cut short, PLACE gets all that FOLDER
-has.
+has. `--picture` draws the result.
 
 Advice holds if of the forty scenarios with a cap 36 have a row within 10 % of the best in the named
 set, and the median regret of the first named is 10 % or less, in seconds (`judging`). All else that
@@ -32,17 +32,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import hypergeom
 
 import fedbench as fb
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.map import saved
 from fedbench.analysis.map.kept import Costs
-from fedbench.analysis.map.prediction import MOST_ROWS
 from fedbench.analysis.map.saved import Saved
 from fedbench.engine.heterogeneity import Heterogeneity
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
+from fedbench.figures.style import WIDTHS, write
 from fedbench.registry import algorithm
 from fedbench.results import archive
 from fedbench.results.record import Record
@@ -56,9 +55,23 @@ from fedbench.suites.advice.place import levels
 from fedbench.suites.advice.rows import refused, started, tuned_near
 from fedbench.suites.price import Rate, planned
 from fedbench.written import Ratio
-from tests.suites.advice import drawn
+from tests.suites.advice import drawn, picture
 from tests.suites.advice.drawn import Asked
-from tests.suites.advice.judging import CLOSE, HITS, OF, REGRET, Spent, covered, holds, judged, summary
+from tests.suites.advice.judging import (
+    BY_CHANCE,
+    CLOSE,
+    EVERYWHERE,
+    HITS,
+    OF,
+    REGRET,
+    Lists,
+    Spent,
+    covered,
+    holds,
+    judged,
+    shares,
+    summary,
+)
 
 FEW, SEEDS, COST = 3, 10, SECONDS.name
 CENTRAL = ("budget.stop_at_target=false", "budget.hold=points", "budget.seconds=20000", "targets=[]")
@@ -175,37 +188,35 @@ def everywhere(costs: Costs, names: Collection[str]) -> list[str]:
     return [costs.algorithms[k] for k in nearby._cheapest(means)]
 
 
-def by_chance(among: int, spent: Spent) -> float:
-    """How probable it is that one of so many drawn by chance is a hit."""
-    good = sum(spent.over_best(name) <= CLOSE * (1 + 1e-12) for name in spent.cost)
-    return 1 - float(hypergeom.pmf(0, among, good, min(MOST_ROWS, among)))
+def lists(answers: Answers, specs: Rows, records: Records, costs: Costs) -> Lists:
+    """What advice names on a scenario, and what rows spent there."""
+    whole = spent(specs, records, SEEDS, COST, again(specs, answers, records))
+    named = [choice.algorithm for choice in answers[COST]]
+    return Lists(named, everywhere(costs, specs), whole, spent(specs, records, FEW, COST))
 
 
-def told(said: Sequence[Answers], specs: Sequence[Rows], records: Records, costs: Costs) -> None:
+def told(said: Sequence[Answers], specs: Sequence[Rows], records: Records, several: Sequence[Lists]) -> None:
     """Prints what became of every advice, and of all."""
-    whole = [
-        spent(there, records, SEEDS, COST, again(there, answers, records)) for there, answers in zip(specs, said, strict=True)
-    ]
     found = []
-    for number, (answers, here) in enumerate(zip(said, whole, strict=True), 1):
-        named = [choice.algorithm for choice in answers[COST]]
-        found.append(judged(named, here))
-        print(f"{number:2}  {'hit ' if found[-1].hit else 'miss'}  {found[-1].regret:.3f}  {', '.join(named) or 'cannot say'}")
+    for number, one in enumerate(several, 1):
+        found.append(judged(one.named, one.whole))
+        print(
+            f"{number:2}  {'hit ' if found[-1].hit else 'miss'}  {found[-1].regret:.3f}  {', '.join(one.named) or 'cannot say'}"
+        )
     on, capped = drawn.ON, len(found) - drawn.AT_ONCE
-    for where, several in (("on the map", found[:on]), ("off the map", found[on:capped]), ("all", found[:capped])):
-        print(f"{where}: {summary(several)}")
+    for where, those in (("on the map", found[:on]), ("off the map", found[on:capped]), ("all", found[:capped])):
+        print(f"{where}: {summary(those)}")
     print("advice holds" if holds(found[:capped]) else f"advice does not hold: expected {HITS} of {OF}, and {1 + REGRET:.2f}")
     print(f"everybody at work: {summary(found[capped:])}")
     for cost in sorted(set(said[0]) - {COST}):
         each = [spent(there, records, FEW, cost) for there in specs[:capped]]
         names = [[choice.algorithm for choice in answers[cost]] for answers in said[:capped]]
         print(f"{cost}: {summary([judged(named, here) for named, here in zip(names, each, strict=True)])}")
-    lists = [judged(everywhere(costs, there), here) for there, here in zip(specs[:capped], whole, strict=False)]
-    chance = sum(by_chance(len(there), here) for there, here in zip(specs[:capped], whole, strict=False))
+    close = {kind: float(share[0]) * capped for kind, share in shares(several[:capped], np.array([CLOSE])).items()}
     print(
-        f"the same five everywhere: {sum(one.hit for one in lists)} of {capped}; five drawn by chance: {chance:.1f} of {capped} expected"
+        f"the same five everywhere: {close[EVERYWHERE]:.0f} of {capped}; five drawn by chance: {close[BY_CHANCE]:.1f} of {capped} expected"
     )
-    inside = [one for answers, here in zip(said, whole, strict=True) for one in covered(answers[COST], COST, here)]
+    inside = [one for answers, here in zip(said, several, strict=True) for one in covered(answers[COST], COST, here.whole)]
     print(f"{sum(inside)} of {len(inside)} printed ratios have what was measured between their ends")
 
 
@@ -236,6 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--map", type=Path, default=SHIPPED)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--picture", type=Path)
     parser.add_argument("--price", action="store_true")
     parser.add_argument("-j", "--processes", type=int, default=1)
     words = parser.parse_args(arguments)
@@ -245,11 +257,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _main(words: argparse.Namespace, store: Store) -> None:
-    several, given = [*drawn.drawn(), *drawn.at_once()], saved.read(words.map)
-    reference = central(several)
+    places, given = [*drawn.drawn(), *drawn.at_once()], saved.read(words.map)
+    reference = central(places)
     trained = computed(list(reference.values()), store, words.processes)
     accuracy = {keys: accuracy_of(trained[spec.run_id]) for keys, spec in reference.items()}
-    scenarios = [one.scenario(accuracy) for one in several]
+    scenarios = [one.scenario(accuracy) for one in places]
     said, specs = asked(scenarios, given, words.map, words.folder), [rows(scenario, given) for scenario in scenarios]
     wanted = [spec for there in specs for spec in first(there, FEW)]
     if words.price:
@@ -259,7 +271,11 @@ def _main(words: argparse.Namespace, store: Store) -> None:
     more = [
         spec for there, answers in zip(specs, said, strict=True) for spec in first(there, SEEDS, again(there, answers, records))
     ]
-    told(said, specs, records | computed(more, store, words.processes), given.costs[COST])
+    records |= computed(more, store, words.processes)
+    several = [lists(answers, there, records, given.costs[COST]) for answers, there in zip(said, specs, strict=True)]
+    told(said, specs, records, several)
+    if words.picture is not None:
+        write(picture.draw(several[: len(several) - drawn.AT_ONCE], WIDTHS["page"]), words.picture)
 
 
 if __name__ == "__main__":

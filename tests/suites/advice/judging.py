@@ -9,14 +9,16 @@ that is no hit.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest, quantile_test
+from scipy.stats import binomtest, hypergeom, quantile_test
 
 from fedbench.analysis.axes import AXES
 from fedbench.analysis.costs import reached
+from fedbench.analysis.map.factors import Floats
+from fedbench.analysis.map.prediction import MOST_ROWS
 from fedbench.results.record import Record
 from fedbench.suites.advice.advise import Choice
 
@@ -110,3 +112,48 @@ def summary(found: Sequence[Outcome]) -> str:
 def holds(found: Sequence[Outcome]) -> bool:
     """Whether advice is good enough on the forty scenarios."""
     return sum(one.hit for one in found) >= HITS and float(np.median([one.regret for one in found])) <= 1 + REGRET
+
+
+NAMED, FIRST, EVERYWHERE, BY_CHANCE = "five named", "the first named", "the same five everywhere", "five by chance"
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Lists of algorithms on a scenario: what advice names, in its order, and the same five
+    everywhere. `whole` has what rows with all seeds spent, `few` what all rows spent with few."""
+
+    named: Sequence[str]
+    everywhere: Sequence[str]
+    whole: Spent
+    few: Spent
+
+    def over_best(self, name: str) -> float:
+        """A cost over that of the best, by all seeds if the row has them."""
+        return (self.whole if name in self.whole.cost else self.few).over_best(name)
+
+    def cheapest(self, names: Sequence[str]) -> float:
+        return min(map(self.over_best, names), default=math.inf)
+
+
+def shares(several: Sequence[Lists], ratios: Floats) -> Mapping[str, Floats]:
+    """Returns the share of scenarios on which a list has a row that costs at most so many times as
+    much as the best, by kind of list."""
+    best: dict[str, Callable[[Lists], float]] = {
+        NAMED: lambda one: one.cheapest(one.named),
+        FIRST: lambda one: one.cheapest(one.named[:1]),
+        EVERYWHERE: lambda one: one.cheapest(one.everywhere),
+    }
+    found = {kind: _at_most([of(one) for one in several], ratios) for kind, of in best.items()}
+    chance = [by_chance([one.over_best(name) for name in one.few.cost], ratios) for one in several]
+    return found | {BY_CHANCE: np.mean(chance, axis=0)}
+
+
+def _at_most(values: Sequence[float], ratios: Floats) -> Floats:
+    return np.asarray((np.array(values)[:, None] <= ratios * (1 + 1e-12)).mean(axis=0))
+
+
+def by_chance(costs: Sequence[float], ratios: Floats) -> Floats:
+    """Returns how probable it is that of MOST_ROWS rows drawn by chance, given the cost of all over
+    that of the best, one costs at most so much."""
+    good = (np.array(costs)[:, None] <= ratios * (1 + 1e-12)).sum(axis=0)
+    return np.asarray(1 - hypergeom.pmf(0, len(costs), good, min(MOST_ROWS, len(costs))))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import re
 import shutil
 from pathlib import Path
@@ -20,7 +18,6 @@ from fedbench.suites import campaign
 from tests.analysis.map.made_up_map import made_up
 from tests.suites.advice import acceptance, drawn
 from tests.suites.advice.drawn import Asked
-from tests.suites.advice.judging import Spent
 
 if TYPE_CHECKING:
     from fedbench.analysis.map.kept import Costs
@@ -48,10 +45,11 @@ def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return [str(tmp_path / "runs"), "--map", str(tmp_path / "map.npz")]
 
 
-def test_it_runs_prices_and_goes_on(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_runs_prices_and_goes_on(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     acceptance.main([*words, "--price"])
     assert " runs, " in capsys.readouterr().out
-    acceptance.main(words)
+    acceptance.main([*words, "--picture", str(tmp_path / "advice.svg")])
+    assert "the same five everywhere" in (tmp_path / "advice.svg").read_text()
     first = capsys.readouterr().out
     for line in ("on the map: ", "all: ", "everybody at work: ", "bytes: "):
         assert f"\n{line}" in first
@@ -135,13 +133,3 @@ def test_a_list_that_asks_nobody_is_that_of_all_points() -> None:
     costs = cast("Costs", SimpleNamespace(algorithms=names, regret=regret))
     assert acceptance.everywhere(costs, names) == ["b", "c", "d", "a", "f"]
     assert acceptance.everywhere(costs, set(names) - {"b"}) == ["c", "d", "a", "f", "g"]
-
-
-def test_five_by_chance_are_a_hit_as_often_as_draws_say() -> None:
-    """Of eight rows two are within 10 % of the best, and one of those misses a target."""
-    cost = {name: math.log(ratio) for name, ratio in zip("abcdefgh", (1, 1.05, 1.09, 1.2, 2, 3, 4, 5), strict=True)}
-    spent = Spent(cost, frozenset(cost) - {"c"})
-    draws = [set(five) & {"a", "b"} for five in itertools.combinations("abcdefgh", 5)]
-    assert acceptance.by_chance(8, spent) == pytest.approx(sum(map(bool, draws)) / len(draws))
-    assert acceptance.by_chance(3, spent) == 1
-    assert acceptance.by_chance(8, Spent(cost, frozenset())) == 0

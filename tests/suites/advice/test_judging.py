@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
+import numpy as np
 import pytest
 
 from fedbench.suites.advice.advise import Choice
 from fedbench.written import Ratio
-from tests.suites.advice.judging import FIRST_MISSES, NO_ANSWER, NOBODY, Outcome, Spent, covered, holds, judged, summary
+from tests.suites.advice.judging import (
+    BY_CHANCE,
+    EVERYWHERE,
+    FIRST,
+    FIRST_MISSES,
+    NAMED,
+    NO_ANSWER,
+    NOBODY,
+    Lists,
+    Outcome,
+    Spent,
+    by_chance,
+    covered,
+    holds,
+    judged,
+    shares,
+    summary,
+)
 
 COST = {"a": math.log(1), "b": math.log(1.05), "c": math.log(2)}
 NEVER = math.inf
@@ -68,3 +87,26 @@ def test_printed_intervals_are_compared_with_what_was_measured() -> None:
     choices = [choice("a", 1.0, 1.2), choice("b", 1.06, 1.2), choice("c", 1.0, 3.0), choice("d", 1.0, 2.0)]
     assert covered(choices, "seconds", _spent("c")) == [True, False]
     assert covered(choices, "bytes", _spent("")) == []
+
+
+def test_shares_are_of_scenarios_on_which_a_list_has_a_cheap_row() -> None:
+    """By all seeds where a row has them, else by few: there b seems to be dearer."""
+    whole, few = (
+        Spent({"a": 0.0, "b": math.log(1.2)}, frozenset("ab")),
+        Spent({"a": 0.0, "b": math.log(1.6), "c": math.log(3)}, frozenset("abc")),
+    )
+    one, nobody = Lists(["b", "a"], ["c"], whole, few), Lists([], ["a"], Spent({}, frozenset()), Spent({"a": 0.0}, frozenset()))
+    found = shares([one, nobody], np.array([1.0, 1.2, 3.0]))
+    assert found[NAMED].tolist() == [0.5, 0.5, 0.5]
+    assert found[FIRST].tolist() == [0, 0.5, 0.5]
+    assert found[EVERYWHERE].tolist() == [0, 0, 0.5]
+    assert found[BY_CHANCE].tolist() == [0.5, 0.5, 0.5], "all three of the first are drawn, and the only one of the second misses"
+
+
+def test_five_by_chance_are_good_as_often_as_draws_are() -> None:
+    """Of eight rows two are within 1.1, four within 2, and one has no bound."""
+    costs = [1, 1.05, 1.3, 2, 3, 4, 5, math.inf]
+    draws = list(itertools.combinations(costs, 5))
+    for ratio in (1.0, 1.1, 2.0, 10.0):
+        wanted = sum(min(five) <= ratio for five in draws) / len(draws)
+        assert by_chance(costs, np.array([ratio])) == pytest.approx(wanted)

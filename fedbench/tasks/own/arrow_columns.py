@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fedbench.errors import shown
-from fedbench.tasks.own.columns import Codes, Floats, Place, Value
+from fedbench.tasks.own.columns import EMPTY, Codes, Floats, Place, Value
 from fedbench.tasks.own.pictures import Pictures
 
 TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -65,9 +65,7 @@ class ArrowColumn:
         """Names the row of the first value that is missing, or in whose list one is missing."""
         if values.null_count:
             inside = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
-            raise self.place.error(
-                "is empty; remove the example or fill it in", inside // int(np.prod(shape[1:], dtype=np.int64))
-            )
+            raise self.place.error(EMPTY, inside // int(np.prod(shape[1:], dtype=np.int64)))
 
     def _decoded(self, values: pa.Array, shape: Sequence[int]) -> Floats:
         if pa.types.is_struct(values.type):
@@ -94,7 +92,7 @@ class ArrowColumn:
         coded = values if pa.types.is_dictionary(values.type) else pc.dictionary_encode(values)
         if coded.null_count or coded.dictionary.null_count:
             empty = values.is_null().to_numpy(zero_copy_only=False)
-            raise self.place.error("is empty; remove the example or fill it in", int(np.argmax(empty)))
+            raise self.place.error(EMPTY, int(np.argmax(empty)))
         codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         used, codes = np.unique(codes, return_inverse=True)  # a dictionary may hold values that no row has
         try:

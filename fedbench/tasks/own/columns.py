@@ -7,7 +7,7 @@ together.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
@@ -24,6 +24,7 @@ Key = int | str
 Value = Key | float
 """What a file may have in the place of a key."""
 LONGEST_KEY = 1000  # characters of a label or an owner
+EMPTY = "is empty; remove the example or fill it in"
 
 
 class Column(Protocol):
@@ -44,8 +45,8 @@ class Table(ABC):
 
     names: Sequence[str]
     """The names of the columns in their order, without an index; one may stand there twice."""
-    missing: Mapping[str, Key] = MappingProxyType({})
-    """By the name of a column, the label that says that there is none."""
+    missing: Mapping[str, Collection[Key]] = MappingProxyType({})
+    """By the name of a column, the labels or owners that say that there is none."""
 
     @abstractmethod
     def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[Column]]:
@@ -103,12 +104,12 @@ class ArrayColumn:
 @dataclass
 class Numbering:
     """Numbers the keys of a column in their order, whatever their type in the file: True and 1.0
-    are the whole number 1."""
+    are the whole number 1. An empty text, and those in `missing`, are no keys."""
 
     file: str
     name: str
     most: int
-    missing: Key | None = None
+    missing: Collection[Key] = ()
     _known: dict[Key, int] = field(default_factory=dict)
     _codes: list[Codes] = field(default_factory=list)
     _rows: int = 0
@@ -137,8 +138,10 @@ class Numbering:
             value = int(value)
         if isinstance(value, str) and len(value) > LONGEST_KEY:
             raise ValueError(f"must have at most {LONGEST_KEY} characters, got {len(value):,}")
-        if value == self.missing and self.missing is not None:
-            raise ValueError(f"is {value}, which says that its label is not known; remove the example or label it")
+        if value == "":
+            raise ValueError(EMPTY)
+        if value in self.missing:
+            raise ValueError(f"is {value}, which stands for a missing value; remove the example or write another value")
         return value if isinstance(value, str) else int(value)
 
     def done(self, *, whole_numbers_as_texts: bool = False) -> tuple[list[Key], Codes]:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
@@ -21,7 +20,7 @@ from pyarrow import csv
 from fedbench import plain_files
 from fedbench.errors import UsageError, shown
 from fedbench.tasks.own.arrow_columns import ArrowColumn
-from fedbench.tasks.own.columns import Codes, Column, Floats, Place, Table, Value
+from fedbench.tasks.own.columns import EMPTY, Codes, Column, Floats, Place, Table, Value
 from fedbench.tasks.own.limits import Limits
 from fedbench.tasks.own.tables_of_arrow import reading
 
@@ -30,7 +29,8 @@ BLOCK = 8 << 20  # bytes that are read at a time, and the longest row
 LONGEST_HEADER = 1 << 20  # bytes
 INDEX = re.compile(r"(Unnamed: \d+)?")
 """The name of an index that pandas wrote, or that it gives to one that it reads."""
-EMPTY = ("", "NA", "N/A", "nan", "NaN", "null", "None")
+MISSING = frozenset((*csv.ConvertOptions().null_values, "None"))
+"""Cells that stand for a missing value, whatever the column is used as."""
 
 
 class Csv(Table):
@@ -46,6 +46,7 @@ class Csv(Table):
             self.schema = max(before, self._schema(), key=_floats)
             self.decimal = "." if self.schema is before else ","
         self.names = [name for name in self.schema.names if INDEX.fullmatch(name) is None]
+        self.missing = dict.fromkeys(self.names, MISSING)
 
     def _schema(self) -> pa.Schema:
         """Returns the columns with the types that the first rows suggest."""
@@ -61,7 +62,7 @@ class Csv(Table):
                     csv.ReadOptions(use_threads=False, block_size=BLOCK),
                     csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
                     csv.ConvertOptions(
-                        include_columns=list(types), column_types=types, null_values=EMPTY, decimal_point=self.decimal
+                        include_columns=list(types), column_types=types, null_values=list(MISSING), decimal_point=self.decimal
                     ),
                 )
             except pa.ArrowInvalid as error:
@@ -120,17 +121,14 @@ class CellColumn:
     def refuse_words(self, decimal: str) -> None:
         """Raises UsageError for the first cell that is no number."""
         for row, cell in enumerate(self.values.to_pylist()):
+            if cell.strip() in MISSING:
+                raise self.place.error(EMPTY, row)
             try:
                 pa.scalar(cell.strip().replace(decimal, ".")).cast(pa.float64())
             except pa.ArrowInvalid:
-                if cell.strip() not in EMPTY:
-                    raise self.place.error(
-                        f"must be a number, got '{shown(cell, 60)}'; leave it out with task.features, or make numbers of it", row
-                    ) from None
+                raise self.place.error(
+                    f"must be a number, got '{shown(cell, 60)}'; leave it out with task.features, or make numbers of it", row
+                ) from None
 
     def keys(self) -> tuple[Sequence[Value], Codes]:
-        coded = pc.dictionary_encode(pc.utf8_trim_whitespace(self.values))
-        empty = np.flatnonzero(pc.equal(coded.dictionary_decode(), "").to_numpy(zero_copy_only=False))
-        if len(empty):
-            raise self.place.error("is empty; remove the example or fill it in", int(empty[0]))
-        return coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        return ArrowColumn(pc.utf8_trim_whitespace(self.values), self.place).keys()

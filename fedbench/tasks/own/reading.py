@@ -80,7 +80,7 @@ def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> Answer:
     owners = [wanted.client] if has_owners and wanted.client else []
     reals, names = ([wanted.label], owners) if wanted.real else ([], [wanted.label, *owners])
     numberings = [
-        Numbering(str(path), name, MOST_CLASSES if name == wanted.label else MOST_OWNERS, table.missing.get(name))
+        Numbering(str(path), name, MOST_CLASSES if name == wanted.label else MOST_OWNERS, table.missing.get(name, ()))
         for name in names
     ]
     numbers: list[Floats] = []

@@ -44,7 +44,7 @@ class _OfArrow(Table):
         self.path, self.schema, self.limits = path, schema, limits
         index = _index_of_pandas(schema)
         self.names = [name for name in schema.names if name not in index]
-        self.missing = dict.fromkeys(_class_labels(schema), -1)
+        self.missing = dict.fromkeys(_class_labels(schema), (-1,))
         self.pictures = {name: Pictures(limits) for name in schema.names}
 
     @abstractmethod

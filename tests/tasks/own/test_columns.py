@@ -3,6 +3,7 @@ wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
@@ -19,7 +20,7 @@ from fedbench.tasks.own.columns import ArrayColumn, Column, Numbering, Place
 PLACE = Place("mine.npz", "x", 40)
 
 
-def numbered(*parts: Column, missing: int | None = None, most: int = 100) -> tuple[list[Any], list[int]]:
+def numbered(*parts: Column, missing: Collection[int | str] = (), most: int = 100) -> tuple[list[Any], list[int]]:
     numbering = Numbering("mine.npz", "x", most, missing)
     for part in parts:
         numbering.add(part)
@@ -68,7 +69,9 @@ def test_numbers_are_places_in_the_sorted_values(parts: list[list[int]]) -> None
     [
         ([array([0.0, 1.0]), array([1.0, 0.5])], {}, "column x, row 3 must be a whole number or a text, got 0.5"),
         ([array([0.0, np.nan])], {}, "column x, row 1 must be a whole number or a text, got nan"),
-        ([arrow([1, 0]), arrow([1, -1])], {"missing": -1}, "row 3 is -1, which says that its label is not known"),
+        ([arrow([1, 0]), arrow([1, -1])], {"missing": (-1,)}, "row 3 is -1, which stands for a missing value"),
+        ([arrow(["a", "b"]), arrow(["", "a"])], {}, "column x, row 2 is empty; remove the example or fill it in"),
+        ([array(["a", "b", ""])], {}, "column x, row 2 is empty; remove the example or fill it in"),
         ([array(np.arange(101))], {}, "has more than 100 different values; are these numbers to predict?"),
         ([arrow(["a", "b" * 1001])], {}, "row 1 must have at most 1000 characters, got 1,001"),
         ([array([1, 2]), array(["a"])], {}, "must be whole numbers or texts, got both"),

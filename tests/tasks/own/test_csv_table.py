@@ -83,6 +83,7 @@ def test_labels_are_whole_numbers_if_all_are_written_like_some(labels: list[str]
     [
         ("x,y\n1,0\n,1\n", "column x, row 1 is empty"),
         ("x,y\n1,0\nNaN,1\n", "column x, row 1 is empty"),
+        ("x,y\n1,0\n NULL ,1\n", "column x, row 1 is empty"),
         ("x,y\n1,0\n2,\n", "column y, row 1 is empty"),
         ("x,y\n1,0\ninf,1\n", "column x, row 1 is not finite"),
         ("x,y\n1,0\nno\x1b[2J,1\n", r"column x, row 1 must be a number, got 'no\\\\?x1b"),
@@ -99,6 +100,16 @@ def test_what_is_wrong_is_one_line(text: str, message: str, tmp_path: Path) -> N
     with pytest.raises(UsageError, match=message) as error:
         read(tmp_path / "mine.csv", "train", Wanted("y"))
     assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize("cell", ["NA", "nan", "NaN", "null", "NULL", "None", "N/A", "#N/A", '"NA"', " NA "])
+@pytest.mark.parametrize("wanted", [Wanted("y"), Wanted("z", "y"), Wanted("z"), Wanted("y", real=True)])
+def test_a_missing_value_is_one_in_every_column(cell: str, wanted: Wanted, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text(f"x,y,z\n1,0,0\n1,1,1\n1,{cell},1\n")
+    with pytest.raises(
+        UsageError, match=r"column y, row 2 is (empty|[^ ]*, which stands for a missing value); remove the example"
+    ):
+        read(tmp_path / "mine.csv", "train", wanted)
 
 
 @pytest.mark.parametrize("text", ["x" * (1 << 21), "x,y\n" + "1" * (9 << 20)])

@@ -98,7 +98,7 @@ def test_no_label_of_datasets(tmp_path: Path) -> None:
     assert read(write_parquet(tmp_path, table), "train", Wanted("y")).labels.values == [-1, 0, 1]
     noted = table.replace_schema_metadata({"huggingface": json.dumps(about)})
     for write in WRITERS:
-        with pytest.raises(UsageError, match="column y, row 0 is -1, which says that its label is not known"):
+        with pytest.raises(UsageError, match="column y, row 0 is -1, which stands for a missing value"):
             read(write(tmp_path, noted), "train", Wanted("y"))
 
 

@@ -6,6 +6,7 @@ together.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ Key = int | str
 Value = Key | float
 """What a file may have in the place of a key."""
 LONGEST_KEY = 1000  # characters of a label or an owner
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.0+)?")
+"""How a whole number is written as a text; 007 is none, and stays a text."""
 EMPTY = "is empty; remove the example or fill it in"
 
 
@@ -104,12 +107,17 @@ class ArrayColumn:
 @dataclass
 class Numbering:
     """Numbers the keys of a column in their order, whatever their type in the file: True and 1.0
-    are the whole number 1. An empty text, and those in `missing`, are no keys."""
+    are the whole number 1. An empty text, and those in `missing`, are no keys.
+
+    A file without types has texts alone, in which 1.0 is 1 too. They become whole numbers if all of
+    them are written like some.
+    """
 
     file: str
     name: str
     most: int
     missing: Collection[Key] = ()
+    has_types: bool = True
     _known: dict[Key, int] = field(default_factory=dict)
     _codes: list[Codes] = field(default_factory=list)
     _rows: int = 0
@@ -142,16 +150,16 @@ class Numbering:
             raise ValueError(EMPTY)
         if value in self.missing:
             raise ValueError(f"is {value}, which stands for a missing value; remove the example or write another value")
-        return value if isinstance(value, str) else int(value)
+        if not isinstance(value, str):
+            return int(value)
+        whole = None if self.has_types else WHOLE.fullmatch(value)
+        return value if whole is None else str(int(whole[1]))
 
-    def done(self, *, whole_numbers_as_texts: bool = False) -> tuple[list[Key], Codes]:
-        """Returns the values in their order, and the number of every row's value (n,).
-
-        Args:
-            whole_numbers_as_texts: the values are texts, since the file has no types; they become
-                whole numbers if all of them are written like some.
-        """
-        values = _whole(list(map(str, self._known))) if whole_numbers_as_texts else self._known
+    def done(self) -> tuple[list[Key], Codes]:
+        """Returns the values in their order, and the number of every row's value (n,)."""
+        values = list(self._known)
+        if not self.has_types and all(WHOLE.fullmatch(str(value)) for value in values):
+            values = list(map(int, values))
         try:
             ordered = sorted((value, number) for number, value in enumerate(values))
         except TypeError:
@@ -159,14 +167,3 @@ class Numbering:
         codes = np.concatenate([np.empty(0, np.int64), *self._codes])
         places = np.argsort(np.array([number for _, number in ordered], np.int64))
         return [value for value, _ in ordered], places[codes] if ordered else codes
-
-
-def _whole(texts: Sequence[str]) -> Sequence[Key]:
-    """Returns texts as whole numbers if all are written like 7, -1 or 7.0, and no two become one
-    number; otherwise as they are."""
-    try:
-        numbers = [int(text.removesuffix(".0")) for text in texts]
-    except ValueError:
-        return texts
-    written = all(text.removesuffix(".0") == str(number) for text, number in zip(texts, numbers, strict=True))
-    return numbers if written and len(set(numbers)) == len(numbers) else texts

@@ -79,8 +79,9 @@ def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> Answer:
     features = features_of(table.names, wanted, where, has_owners=has_owners)
     owners = [wanted.client] if has_owners and wanted.client else []
     reals, names = ([wanted.label], owners) if wanted.real else ([], [wanted.label, *owners])
+    has_types = own_files.kind_of(path) not in WITHOUT_TYPES
     numberings = [
-        Numbering(str(path), name, MOST_CLASSES if name == wanted.label else MOST_OWNERS, table.missing.get(name, ()))
+        Numbering(str(path), name, MOST_CLASSES if name == wanted.label else MOST_OWNERS, table.missing.get(name, ()), has_types)
         for name in names
     ]
     numbers: list[Floats] = []
@@ -101,7 +102,7 @@ def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> Answer:
         raise UsageError(f"{where}: has no rows")
     for one in numbers:
         out.write(one.data.cast("B"))
-    keys = [numbering.done(whole_numbers_as_texts=own_files.kind_of(path) in WITHOUT_TYPES) for numbering in numberings]
+    keys = [numbering.done() for numbering in numberings]
     for _, codes in keys:
         out.write(codes.data.cast("B"))
     return Answer(features, (rows, *shape), [values for values, _ in keys], wanted.real)

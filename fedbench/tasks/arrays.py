@@ -139,16 +139,17 @@ def _check_shapes(train: Read, test: Read, file: Path) -> None:
 
 def _known(labels: Keys, known: Sequence[Key], source: Source, file: Path) -> Rows:
     """Returns the labels of test examples as numbers of the `known` ones. UsageError if the
-    training examples do not have one of them."""
-    places_of = {value: place for place, value in enumerate(known)}
-    unknown = [i for i, value in enumerate(labels.values) if value not in places_of]
+    training examples do not have one of them. The whole number 1 is the text 1, since files without
+    types have it as a text if other labels are texts."""
+    places_of = {str(value): place for place, value in enumerate(known)}
+    unknown = [i for i, value in enumerate(labels.values) if str(value) not in places_of]
     if unknown:
         row = int(np.argmax(labels.codes == unknown[0]))
         raise UsageError(
             f"task file {shown(file)}: column {shown(source.label, 60)}, row {row} has {labels.values[unknown[0]]!r:.60}, which "
             "the training examples do not have"
         )
-    return np.array([places_of[value] for value in labels.values], np.int64)[labels.codes]
+    return np.array([places_of[str(value)] for value in labels.values], np.int64)[labels.codes]
 
 
 def _test_rows(examples: Examples, source: Source) -> Rows:

@@ -223,6 +223,16 @@ def test_labels_of_train_and_test_may_have_different_types(train: Any, test: Any
     assert found.test.y.tolist() == [sorted(set(train.tolist())).index(value) for value in test.tolist()]
 
 
+@pytest.mark.parametrize("labels", [["1", "2", "a"], ["1.0", "2", "a"], ["1", "2"]])
+def test_a_label_of_a_test_file_is_the_same_whatever_others_the_files_have(labels: list[str], tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("y,x\n" + "".join(f"{label},0\n" for label in labels))
+    (tmp_path / "test.csv").write_text("y,x\n2.0,0\n1,0\n")
+    csv, both = (str(tmp_path / f"{part}.csv") for part in ("train", "test"))
+    parquet = str(write_parquet(tmp_path, {"y": ["2", "1"], "x": [0, 1]}))
+    for train, test in ((csv, both), (csv, parquet), (parquet, both)):
+        assert arrays.dataset(source(Path(train), label="y", client=None, test=test)).test.y.tolist() == [1, 0]
+
+
 def test_a_test_file_of_the_same_content_is_refused(tmp_path: Path) -> None:
     (tmp_path / "test").mkdir()
     one, copy = write_npz(tmp_path, COLUMNS), tmp_path / "test" / "copy.npz"

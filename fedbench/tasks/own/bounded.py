@@ -13,13 +13,14 @@ import os
 import resource
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from fedbench import own_files
-from fedbench.errors import FedbenchError, MissingDataError, RecordError, UsageError, shown
+from fedbench.errors import FedbenchError, MissingDataError, RecordError, UsageError, one_line, shown
 from fedbench.tasks.own import reading
 from fedbench.tasks.own.choice import Wanted
 from fedbench.tasks.own.limits import Limits
@@ -124,6 +125,15 @@ def bound(memory: int, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def _unexpected(path: Path, error: Exception) -> str:
+    """Returns a line about an error that no reader makes a message of, and where it was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"task file {shown(path)}: cannot be read: {type(error).__name__}: {one_line(error)} ({Path(frame.filename).name}, "
+        f"line {frame.lineno}); it is damaged, or this is a mistake of fedbench: report it"
+    )
+
+
 def main(handle: int) -> None:
     """Acts on the request and prints the answer, which is what was read, or an error."""
     request = json.load(sys.stdin)
@@ -135,8 +145,10 @@ def main(handle: int) -> None:
             answer = ACTS[request["act"]](path, out, **request["arguments"])
     except FedbenchError as error:
         answer = Answer(error=type(error).__name__, message=str(error))
-    except (MemoryError, RecursionError):
+    except MemoryError:
         sys.exit(1)
+    except Exception as error:
+        answer = Answer(error="UsageError", message=_unexpected(path, error))
     sys.stdout.write(json.dumps(asdict(answer)))
 
 

@@ -38,7 +38,7 @@ class Csv(Table):
     memory; of what is no number, the column is read again to find its row."""
 
     def __init__(self, path: Path, part: str, limits: Limits) -> None:
-        self.path, self.delimiter = path, "\t" if path.name.lower().endswith(".tsv") else _delimiter(path)
+        self.path, self.delimiter = path, _delimiter(path)
         self.decimal = "."
         self.schema = self._schema()
         if self.delimiter == ";":
@@ -96,13 +96,14 @@ def _floats(schema: pa.Schema) -> int:
 
 
 def _delimiter(path: Path) -> str:
-    """Returns the delimiter that cuts the header into most columns; of several, the first one."""
+    """Returns the delimiter that cuts the header into most columns; of several, the first one. It
+    is a tab in a TSV file. UsageError for a header that is too long, or not UTF-8."""
     with plain_files.opened(path, "task file") as file:
         header = file.readline(LONGEST_HEADER)
     if len(header) == LONGEST_HEADER:
         raise UsageError(f"task file {shown(path)}: expected a header of at most {LONGEST_HEADER:,} bytes, got more")
-    outside_quotes = re.sub(rb'"[^"]*"', b"", header)
-    return max(DELIMITERS, key=lambda one: outside_quotes.count(one.encode()))
+    outside_quotes = re.sub(r'"[^"]*"', "", plain_files.decoded(header, f"task file {shown(path)}"))
+    return "\t" if path.name.lower().endswith(".tsv") else max(DELIMITERS, key=outside_quotes.count)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@ memory."""
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +71,25 @@ def test_whatever_ends_the_other_process_is_one_line(end: str, tmp_path: Path, m
     monkeypatch.setattr(bounded.Limits, "cpu_seconds", 1)
     with pytest.raises(UsageError, match=r"mine.npz: cannot be read within 256 MiB .* and 1 s of CPU time"):
         bounded.read(save(tmp_path), "train", Wanted("y"))
+
+
+@pytest.mark.parametrize("error", [KeyError("y"), RecursionError("deep"), OSError(5, "a\nb")])
+def test_an_error_that_no_reader_expects_is_told_as_what_it_is(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setitem(bounded.ACTS, "parts", fail)
+    monkeypatch.setattr(bounded, "bound", lambda memory, seconds: None)
+    request = {"act": "parts", "path": "mine.npz", "memory": 0, "seconds": 0, "arguments": {}}
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(request)))
+    with open(os.devnull, "wb") as out:
+        bounded.main(out.fileno())
+    said = json.loads(capsys.readouterr().out)["message"]
+    assert said.startswith(f"task file mine.npz: cannot be read: {type(error).__name__}: ")
+    assert "test_bounded.py, line" in said
+    assert said.isprintable()
 
 
 def python(*arguments: str) -> str:

@@ -95,6 +95,7 @@ def test_labels_are_whole_numbers_if_all_are_written_like_some(labels: list[str]
         ("", "cannot be read as CSV: Empty CSV file"),
         ("x,y\n", "has no rows"),
         ("x,y\n1,\xff\n", "cannot be read as CSV: .*UTF8"),
+        ("x,\xe2ge,y\n1,0,0\n", "mine.csv: expected text in UTF-8, got the byte 0xe2 at 2"),
     ],
 )
 def test_what_is_wrong_is_one_line(text: str, message: str, tmp_path: Path) -> None:

@@ -132,6 +132,10 @@ class TaskPart(Part):
             raise ValueError(f"give test or test_share, got {given_test!r:.200} and {self.test_share:g}")
         if isinstance(self.test, HeldOut) and self.test.within == "owner" and self.client is None:
             raise ValueError("test: within owner needs client, the name of the column of owners, got none")
+        if self.client is not None and self.client == self.label and self.kind == "regression":
+            raise ValueError(
+                f"client must be another column than that of the numbers to predict, got {self.label!r:.60} for both"
+            )
 
     def _check_model(self) -> None:
         if own_models.is_own(self.model) != (self.model_sha256 is not None):

@@ -59,6 +59,10 @@ def test_a_task_without_a_file_has_no_keys_of_one() -> None:
         ({"test_share": 1}, r"task.test_share must be < 1, got 1"),
         ({"test": {"share": 0.1}, "test_share": 0.5}, r"task: give test or test_share, got \{'share': 0.1, .* and 0.5"),
         ({"test": {"within": "owner"}}, r"task: test: within owner needs client, the name of the column of owners, got none"),
+        (
+            {"kind": "regression", "client": "y"},
+            r"task: client must be another column than that of the numbers to predict, got 'y' for",
+        ),
         ({"test": {"within": "clients"}}, r"task.test.*within must be"),
         ({"sha256": ["0" * 64] * 2}, r"task: sha256 must have one sum for each of 1 files, got 2"),
         ({"sha256": ["x"]}, r"task.sha256.0 must be text that matches \^"),

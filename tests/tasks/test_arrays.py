@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
@@ -60,6 +61,11 @@ def write_saved(folder: Path, columns: dict[str, Any], rows_a_file: int = 7) -> 
     (place / "state.json").write_text(json.dumps({"_data_files": [{"filename": name} for name in names], "_fingerprint": "0"}))
     (place / "dataset_info.json").write_text("{}")
     return place
+
+
+def write_csv(folder: Path, columns: dict[str, Any]) -> Path:
+    pyarrow.csv.write_csv(table(columns), folder / "mine.csv")
+    return folder / "mine.csv"
 
 
 WRITERS: list[Callable[[Path, dict[str, Any]], Path]] = [write_npz, write_parquet, write_saved]
@@ -240,6 +246,14 @@ def test_a_test_file_of_the_same_content_is_refused(tmp_path: Path) -> None:
     for test in (one, copy):
         with pytest.raises(UsageError, match=r"task.test .*npz: has the content of task.file .*mine.npz"):
             arrays.dataset(source(one, test=str(test)))
+
+
+@pytest.mark.parametrize("write", [*WRITERS, write_csv])
+def test_a_label_may_be_the_owner(write: Callable[[Path, dict[str, Any]], Path], tmp_path: Path) -> None:
+    data = arrays.dataset(source(write(tmp_path, {"animal": LABELS, "x": X[:, 0]}), client="animal"))
+    assert data.train.owner is not None
+    assert (data.features, data.classes, data.owners) == (("x",), 3, 3)
+    assert data.train.owner.tolist() == data.train.y.tolist()
 
 
 def test_owners_keep_an_example_if_they_are_held_out_within(tmp_path: Path) -> None:

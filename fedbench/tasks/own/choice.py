@@ -24,7 +24,8 @@ class Wanted:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return (self.label,) if self.client is None else (self.label, self.client)
+        """Label and owner, of which one column may be both: then a client has one class."""
+        return (self.label,) if self.client in (None, self.label) else (self.label, self.client)
 
 
 def features_of(names: Sequence[str], wanted: Wanted, where: str, *, has_owners: bool = True) -> tuple[str, ...]:

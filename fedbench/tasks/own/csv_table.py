@@ -77,9 +77,8 @@ class Csv(Table):
         row = 0
         with self._opened(types) as reader:
             for batch in reader:
-                places = [Place(str(self.path), name, row) for name in types]
-                numbers = [ArrowColumn(batch.column(place.name), place) for place in places[: len(features)]]
-                yield [*numbers, *(CellColumn(batch.column(place.name), place) for place in places[len(features) :])]
+                kinds = [(ArrowColumn, name) for name in features] + [(CellColumn, name) for name in keys]
+                yield [kind(batch.column(name), Place(str(self.path), name, row)) for kind, name in kinds]
                 row += len(batch)
 
     def _find_row(self, name: str) -> None:

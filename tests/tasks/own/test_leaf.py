@@ -22,6 +22,7 @@ USERS = {
 }
 WHOLE = {"users": list(USERS), "num_samples": [2, 1, 0, 1], "user_data": USERS}
 WANTED = Wanted("y", "user")
+ONE = '{"user_data": {"a": {"x": [[1]], "y": [1]}}}'
 
 
 def write(folder: Path, content: Any, name: str = "all_data.json", **options: Any) -> Path:
@@ -85,8 +86,24 @@ def test_folders_of_train_and_test_as_leaf_lays_them_out(tmp_path: Path) -> None
         ('{"user_data": {"a": {"x": [[NaN]], "y": [1]}}}', "column x, row 0 is not finite"),
         (
             '{"hierarchies": ["A"], "users": [], "user_data": {"a": {"x": [[1]], "y": [1]}}}',
-            "hierarchies must have one for every user",
+            "hierarchies must be a list, with one for every user",
         ),
+        ('{"users": ["a"], "num_samples": [], "user_data": {}}', "num_samples must be a list, with one for every user"),
+        ('{"users": null, "num_samples": [1], "user_data": {"a": {}}}', "num_samples must be a list, with one for every user"),
+        ('{"users": ["a", "a"], "user_data": {"a": {}}}', "users must name every user once, got a 2 times"),
+        (f"{ONE}{ONE}", r"all_data.json: cannot .* expected one object in a file, got more behind it at character 44: ."),
+        (f"{ONE}\n{ONE}\n", "expected one object in a file, got more behind it at character"),
+        (f"{ONE} garbage", "expected one object in a file, got more behind it at character .*: garbage"),
+        (ONE.replace("{", '{"user_data": {"b": {}}, ', 1), "expected the key user_data once, got it again at character"),
+        ('{"user_data": {"a": {"x": [[1]], "y": [1]}, "a": {"x": [[2]], "y": [1]}}}', "expected the key a once, got it again"),
+        ('{"user_data": {"a": {"x": [[1]], "y": [1], "y": [2]}}}', "expected every key of a user once, got x, y, y"),
+        (
+            '{"users": ["a", "ghost"], "num_samples": [1, 700], ' + ONE[1:],
+            "users must name those in user_data; it has ghost beside",
+        ),
+        ('{"users": ["b"], ' + ONE[1:], "users must name those in user_data; it lacks a"),
+        ('{"users": ["a"], "num_samples": [5], ' + ONE[1:], "user a must have as many examples as num_samples states, 5, got 1"),
+        ('{"user_data": {"a": {"x": [[1], [2]], "y": [1, "2"]}}}', "column y, row 1 must hold numbers or texts, got both"),
         ('{"user_data": {"a": ' + "[" * 100_000 + "]" * 100_000 + "}}", "cannot be read as LEAF's JSON"),
         ("{" * 100_000, "cannot be read as LEAF's JSON"),
     ],

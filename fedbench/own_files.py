@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from typing import Literal
@@ -26,6 +27,8 @@ MOST_IMAGES = 5_000_000
 MOST_ENTRIES = 100_000  # of a folder, without those below it
 LARGEST_STATE = 16 << 20  # bytes
 SHARD, JSON = ".parquet", ".json"
+NUMBERED = re.compile(r"(?P<begin>.*?)(?P<number>\d{1,9})-of-(?P<total>\d{1,9})(?!\d)", re.ASCII)
+"""Names of files that say how many there are."""
 Kind = Literal["npz", "parquet", "csv", "datasets", "shards", "leaf", "images", "archive"]
 TABLES: dict[str, Kind] = {".npz": "npz", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv", JSON: "leaf"}
 """Kinds of files, by the end of their names."""
@@ -90,7 +93,9 @@ def parts_of(path: Path) -> dict[str, list[str]]:
         case "datasets":
             return {"train": _of_datasets(path)}
         case "shards":
-            return _by_split(path, [name for name in _names(path) if name.endswith(SHARD)])
+            parts = _by_split(path, [name for name in _names(path) if name.endswith(SHARD)])
+            _check_numbers(path, [name for names in parts.values() for name in names])
+            return parts
         case "leaf" if path.is_dir():
             return {"train": [name for name in _names(path) if name.endswith(JSON)]}
         case "images":
@@ -128,6 +133,27 @@ def _by_split(folder: Path, names: list[str]) -> dict[str, list[str]]:
             "one split into a folder"
         )
     return {part: of for part in PARTS if (of := [name for name in names if splits[name] == part])}
+
+
+def _check_numbers(folder: Path, names: Iterable[str]) -> None:
+    """Raises UsageError if names that count the files, such as train-00000-of-00003.parquet, are
+    not there once each. They count from 0 or from 1."""
+    groups: dict[str, list[re.Match[str]]] = {}
+    for found in filter(None, map(NUMBERED.match, names)):
+        groups.setdefault(found["begin"], []).append(found)
+    for begin, group in groups.items():
+        first, numbers = group[0], Counter(int(one["number"]) for one in group)
+        total = int(first["total"])
+        wanted = range(1, total + 1) if total in numbers else range(total)
+        lacking = next((f"{begin}{i:0{len(first['number'])}}-of-{first['total']}" for i in wanted if i not in numbers), None)
+        extra = [
+            one.string for one in group if numbers[i := int(one["number"])] > 1 or i not in wanted or int(one["total"]) != total
+        ]
+        if lacking or extra:
+            said = f"it lacks {shown(lacking)}" if lacking else f"remove what is too many of {some(extra)}"
+            raise UsageError(
+                f"task file {shown(folder)}: must have each of {total:,} files once, as {shown(first.string)} counts; {said}"
+            )
 
 
 def _images_below(folder: Path) -> Iterable[str]:

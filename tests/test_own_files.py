@@ -77,6 +77,38 @@ def folder_of(folder: Path, *names: str) -> Path:
     return folder
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["train-00000-of-00003", "train-00002-of-00003"], "must have each of 3 files once, .*; it lacks train-00001-of-00003$"),
+        (["train-00000-of-00003", "train-00001-of-00003"], "it lacks train-00002-of-00003$"),
+        (["part-1-of-3", "part-3-of-3"], "it lacks part-2-of-3$"),
+        (["train-0-of-900000000"], "it lacks train-1-of-900000000$"),
+        (["test-1-of-2", "train-0-of-1", "validation-0-of-5"], "it lacks test-0-of-2$"),
+        (
+            ["train-00000-of-00002", "train-00000-of-00002 (1)", "train-00001-of-00002"],
+            r"remove what is too many of train-00000-of-00002 \(1\).parquet, train-00000-of-00002.parquet$",
+        ),
+        (
+            ["train-0-of-1", "train-0-of-2", "train-1-of-2"],
+            "too many of train-0-of-1.parquet, train-0-of-2.parquet, train-1-of-2.parquet$",
+        ),
+        (["train-0-of-0"], "must have each of 0 files once"),
+    ],
+)
+def test_shards_that_are_missing_or_too_many(names: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        own_files.parts_of(folder_of(tmp_path / "mine", *(f"{name}.parquet" for name in names)))
+
+
+def test_shards_whose_names_count_from_1_or_have_more(tmp_path: Path) -> None:
+    for names in (("a-1-of-2", "a-2-of-2"), ("0-of-2-5ab3", "1-of-2-77f"), ("a-0-of-1", "b-0-of-1", "c")):
+        files = [f"{name}.parquet" for name in names]
+        assert own_files.parts_of(folder_of(tmp_path / names[0], *files)) == {"train": files}
+    hub = folder_of(tmp_path / "hub", "train-0-of-1.parquet", "val-1-of-9.parquet")
+    assert own_files.parts_of(hub) == {"train": ["train-0-of-1.parquet"]}
+
+
 def test_shards_are_one_table_or_the_splits_that_their_names_begin_with(tmp_path: Path) -> None:
     one = folder_of(tmp_path / "a", "part-1.parquet", "part-0.parquet", "_SUCCESS", ".part-0.parquet.crc", "README.md")
     assert own_files.parts_of(one) == {"train": ["part-0.parquet", "part-1.parquet"]}

@@ -41,10 +41,6 @@ class Csv(Table):
         self.path, self.delimiter = path, _delimiter(path)
         self.decimal = "."
         self.schema = self._schema()
-        if self.delimiter == ";":
-            before, self.decimal = self.schema, ","
-            self.schema = max(before, self._schema(), key=_floats)
-            self.decimal = "." if self.schema is before else ","
         self.names = [name for name in self.schema.names if INDEX.fullmatch(name) is None]
         self.missing = dict.fromkeys(self.names, MISSING)
 
@@ -72,6 +68,8 @@ class Csv(Table):
                 raise
 
     def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[Column]]:
+        if self.delimiter == ";":
+            self._decide_decimal(features)
         words = {name for name in features if pa.types.is_boolean(self.schema.field(name).type)}
         types = {name: pa.bool_() if name in words else pa.float64() for name in features} | dict.fromkeys(keys, pa.string())
         row = 0
@@ -81,6 +79,16 @@ class Csv(Table):
                 yield [kind(batch.column(name), Place(str(self.path), name, row)) for kind, name in kinds]
                 row += len(batch)
 
+    def _decide_decimal(self, features: Sequence[str]) -> None:
+        """Decides what stands before decimals: the sign with which more of the features are no
+        whole numbers. Columns of texts have no part in it."""
+        found = {}
+        for sign in ".,":
+            self.decimal = sign
+            found[sign] = self._schema()
+        self.decimal = max(found, key=lambda sign: sum(pa.types.is_floating(found[sign].field(name).type) for name in features))
+        self.schema = found[self.decimal]
+
     def _find_row(self, name: str) -> None:
         """Raises UsageError for the first cell of a column that is no number."""
         row = 0
@@ -88,10 +96,6 @@ class Csv(Table):
             for batch in reader:
                 CellColumn(batch.column(name), Place(str(self.path), name, row)).refuse_words(self.decimal)
                 row += len(batch)
-
-
-def _floats(schema: pa.Schema) -> int:
-    return sum(pa.types.is_floating(kind) for kind in schema.types)
 
 
 def _delimiter(path: Path) -> str:
@@ -124,7 +128,7 @@ class CellColumn:
             if cell.strip() in MISSING:
                 raise self.place.error(EMPTY, row)
             try:
-                pa.scalar(cell.strip().replace(decimal, ".")).cast(pa.float64())
+                pa.scalar(cell.strip().translate({ord(decimal): ".", ord("."): decimal})).cast(pa.float64())
             except pa.ArrowInvalid:
                 raise self.place.error(
                     f"must be a number, got '{shown(cell, 60)}'; leave it out with task.features, or make numbers of it", row

@@ -129,6 +129,17 @@ def test_a_decimal_point_between_semicolons_stays_one(tmp_path: Path) -> None:
     assert read(tmp_path / "mine.csv", "train", Wanted("y")).x.tolist() == [[1.5, 1], [2.25, 2]]
 
 
+def test_only_columns_that_are_read_as_numbers_decide_the_decimal_sign(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("x;a;b;y\n1.5;1,2;3,4;0\n2.5;1;3;1,5\n")
+    assert read(tmp_path / "mine.csv", "train", Wanted("y", features=("x",))).x.tolist() == [[1.5], [2.5]]
+    assert read(tmp_path / "mine.csv", "train", Wanted("x", features=("b",))).x.tolist() == [[np.float32(3.4)], [3]]
+    assert read(tmp_path / "mine.csv", "train", Wanted("y", features=("b",), real=True)).numbers is not None
+    with pytest.raises(UsageError, match=r"column x, row 0 must be a number, got '1\.5'"):
+        read(tmp_path / "mine.csv", "train", Wanted("y"))
+    with pytest.raises(UsageError, match="column b, row 0 must be a number, got '3,4'"):
+        read(tmp_path / "mine.csv", "train", Wanted("y", features=("x", "b")))
+
+
 def test_many_columns_of_a_large_file_take_little_memory(tmp_path: Path) -> None:
     """Read by the process that bounds it: 300 columns, of which texts would take 300 times the size
     of a block."""

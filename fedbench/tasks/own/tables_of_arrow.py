@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -42,8 +43,7 @@ class _OfArrow(Table):
 
     def __init__(self, path: Path, schema: pa.Schema, limits: Limits) -> None:
         self.path, self.schema, self.limits = path, schema, limits
-        index = _index_of_pandas(schema)
-        self.names = [name for name in schema.names if name not in index]
+        self.names = _without_index(schema)
         self.missing = dict.fromkeys(_class_labels(schema), (-1,))
         self.pictures = {name: Pictures(limits) for name in schema.names}
 
@@ -60,27 +60,28 @@ class _OfArrow(Table):
 
 
 class Parquet(_OfArrow):
-    """A Parquet file, or several with the same columns, one after the other."""
+    """A Parquet file, or several, one after the other, which have all columns that are read."""
 
     def __init__(self, path: Path, part: str, limits: Limits) -> None:
         self.files = own_files.files_of(path, part)
         with _opened(self.files[0]) as first:
             super().__init__(path, first.schema_arrow, limits)
+        for file in self.files[1:]:
+            with _opened(file) as other:  # a column of some files alone is refused if it is read, not left out
+                self.names = list((Counter(self.names) | Counter(_without_index(other.schema_arrow))).elements())
 
     def _batches_of(self, file: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        with _opened(file, [name for name in names if is_one_of(self.schema.field(name).type, TEXTS)]) as opened:
-            self._check_same(file, opened.schema_arrow)
+        texts = [field.name for field in self.schema if field.name in names and is_one_of(field.type, TEXTS)]
+        with _opened(file, texts) as opened:
+            lacking = [name for name in names if name not in opened.schema_arrow.names]
+            if lacking:
+                raise UsageError(
+                    f"task file {shown(file)}: lacks {some(lacking)}, which other files of its folder have; task.features names the "
+                    "columns that count"
+                )
             rows = self._rows_at_a_time(opened, names)
             with reading(file, "Parquet"):
                 yield from opened.iter_batches(rows, columns=list(names), use_threads=False)
-
-    def _check_same(self, file: Path, schema: pa.Schema) -> None:
-        lacking, extra = (set(a.names) - set(b.names) for a, b in ((self.schema, schema), (schema, self.schema)))
-        if lacking or extra:
-            raise UsageError(
-                f"task file {shown(file)}: must have the columns of {self.files[0].name}; it lacks "
-                f"{some(sorted(lacking)) or 'none'} and has {some(sorted(extra)) or 'none'} beside them"
-            )
 
     def _rows_at_a_time(self, opened: pq.ParquetFile, names: Sequence[str]) -> int:
         """Returns how many rows are read at once. The footer says how many values a column has, and
@@ -135,6 +136,11 @@ class Saved(_OfArrow):
             for batch in stream:
                 batch.validate(full=True)
                 yield batch
+
+
+def _without_index(schema: pa.Schema) -> list[str]:
+    index = _index_of_pandas(schema)
+    return [name for name in schema.names if name not in index]
 
 
 def _index_of_pandas(schema: pa.Schema) -> set[str]:

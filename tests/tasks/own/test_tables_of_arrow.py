@@ -147,11 +147,26 @@ def test_shards_are_read_one_after_the_other(tmp_path: Path) -> None:
     FRAME[:10].assign(z=np.nan).to_parquet(folder / "part-3.parquet")
     with pytest.raises(UsageError, match=r"column z, row 30 is (empty|not finite)"):
         read(folder, "train", Wanted("y"))
-    FRAME[:10].rename(columns={"z": "zz"}).to_parquet(folder / "part-2.parquet")
-    with pytest.raises(
-        UsageError, match=r"part-2.parquet: must have the columns of part-0.parquet; it lacks z and has zz beside them"
+
+
+def test_a_column_that_is_read_is_in_every_shard(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for i in range(3):
+        FRAME[10 * i : 10 * i + 10].to_parquet(folder / f"part-{i}.parquet")
+    FRAME[20:30].drop(columns="z").assign(note="a").to_parquet(folder / "part-2.parquet")
+    assert read(folder, "train", Wanted("y", features=("x",))).x[:, 0].tolist() == FRAME.x[:30].astype(np.float32).tolist()
+    for features, message in (
+        ((), "part-0.parquet: lacks note, which other files of its folder have; task.features names"),
+        (("x", "z"), "part-2.parquet: lacks z"),
+        (("x", "note"), "part-0.parquet: lacks note"),
+        (("w",), "mine: has no column 'w'"),
     ):
-        read(folder, "train", Wanted("y"))
+        with pytest.raises(UsageError, match=message):
+            read(folder, "train", Wanted("y", features=features))
+    pq.write_table(pa.table([FRAME.x, FRAME.x, FRAME.y], names=["x", "x", "y"]), folder / "part-2.parquet")
+    with pytest.raises(UsageError, match="has 2 columns 'x'"):
+        read(folder, "train", Wanted("y", features=("x",)))
 
 
 def test_splits_of_a_hub_are_the_parts(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def _parsed(content: bytes, path: Path) -> tuple[npt.NDArray[np.float32], npt.ND
                 x[number, place - 1] = float(value)
         except ValueError as error:
             raise RecordError(
-                f"{path}: not in LIBSVM's text format with features 1 .. {FEATURES} (row {number + 1}: {one_line(error)})"
+                f"{path}: not in LIBSVM's text format with features 1 .. {FEATURES} (row {number}: {one_line(error)})"
             ) from error
     return x, y
 

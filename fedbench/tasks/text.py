@@ -177,7 +177,7 @@ def _numbered(labels: npt.NDArray[np.int64], known: npt.NDArray[np.int64], where
     unknown = np.flatnonzero(~np.isin(labels, known))
     if len(unknown):
         row = int(unknown[0])
-        raise RecordError(f"{where}, row {row + 1} has {labels[row]}, which the training texts do not have")
+        raise RecordError(f"{where}, row {row} has {labels[row]}, which the training texts do not have")
     return np.searchsorted(known, labels).astype(np.int64)
 
 

@@ -59,13 +59,13 @@ def check_columns(file: Path, header: Sequence[str], wanted: Sequence[str]) -> l
 
 
 def check_text(file: Path, column: str, row: int, text: object) -> None:
-    """Raises RecordError, in which rows count from 1, unless this is a text that is not too
+    """Raises RecordError, in which rows count from 0, unless this is a text that is not too
     long."""
     if not isinstance(text, str):
-        raise RecordError(f"{shown(file)}: column {column}, row {row + 1}: expected a text, got {text!r:.60}")
+        raise RecordError(f"{shown(file)}: column {column}, row {row}: expected a text, got {text!r:.60}")
     if len(text) > LONGEST_TEXT:
         raise RecordError(
-            f"{shown(file)}: column {column}, row {row + 1}: expected a text of at most {LONGEST_TEXT:,} characters, got {len(text):,}"
+            f"{shown(file)}: column {column}, row {row}: expected a text of at most {LONGEST_TEXT:,} characters, got {len(text):,}"
         )
 
 
@@ -115,6 +115,6 @@ def _labels(file: Path, name: str, column: Sequence[object]) -> npt.NDArray[np.i
             labels[row] = value
         else:
             raise RecordError(
-                f"{shown(file)}: column {name}, row {row + 1}: a label must be a whole number from 0, got {value!r:.60}"
+                f"{shown(file)}: column {name}, row {row}: a label must be a whole number from 0, got {value!r:.60}"
             )
     return labels

@@ -45,7 +45,7 @@ def test_the_model_of_the_paper_has_248_parameters() -> None:
         (TRAIN.replace("123:1", "124:1"), r"not in LIBSVM's text format with features 1 \.\. 123 "),
         (TRAIN.replace("3:1 11", "0:1 11"), r"not in LIBSVM's text format"),
         (TRAIN.replace("3:1", "three"), r"not in LIBSVM's text format"),
-        (TRAIN.replace("3:1", "3:"), r"not in LIBSVM's text format .*row 1"),
+        (TRAIN.replace("3:1", "3:"), r"not in LIBSVM's text format .*row 0"),
         (TRAIN.replace("-1 ", "minus "), r"not in LIBSVM's text format"),
         (TRAIN.replace("-1 ", "0 "), r"labels must be -1 or \+1, got 0, 1"),
     ],

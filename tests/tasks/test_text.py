@@ -136,5 +136,5 @@ def test_labels_with_gaps_are_numbered_in_their_order(labels: tuple[int, ...], c
 def test_a_label_that_only_test_texts_have(root: Path) -> None:
     write_tsv(root / "mine" / "train.tsv", [("good film", 1 + 4 * (i % 2)) for i in range(12)])
     write_tsv(root / "mine" / "test.tsv", [("bad", 1), ("warm", 0)])
-    with pytest.raises(RecordError, match=r"test\.tsv: column label, row 2 has 0, which the training texts do not have"):
+    with pytest.raises(RecordError, match=r"test\.tsv: column label, row 1 has 0, which the training texts do not have"):
         text.load("encoder_head", "encoders/tiny", MINE)

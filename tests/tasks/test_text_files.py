@@ -46,9 +46,9 @@ def test_the_same_rows_of_every_kind(tmp_path: Path, ending: str) -> None:
     [
         (["text"], "label", ROWS, r"must have one column 'text', has 0; its columns are \['a', 'n', 'b', 'label'\]"),
         (["a"], "y", ROWS, r"must have one column 'y', has 0"),
-        (["a"], "b", ROWS, r"column b, row 1: a label must be a whole number from 0, got 'x'"),
-        (["a"], "label", ROWS | {"label": [0, -1]}, r"column label, row 2: a label must be .*, got '?-1"),
-        (["a"], "label", ROWS | {"label": [0.0, 0.5]}, r"column label, row 1: a label must be .*, got '?0\.0"),
+        (["a"], "b", ROWS, r"column b, row 0: a label must be a whole number from 0, got 'x'"),
+        (["a"], "label", ROWS | {"label": [0, -1]}, r"column label, row 1: a label must be .*, got '?-1"),
+        (["a"], "label", ROWS | {"label": [0.0, 0.5]}, r"column label, row 0: a label must be .*, got '?0\.0"),
     ],
 )
 def test_wrong_columns_and_labels(
@@ -107,7 +107,7 @@ def test_no_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", ["tsv", "parquet", "arrow"])
 def test_long_texts(tmp_path: Path, ending: str) -> None:
     file = write(tmp_path, ending, ROWS | {"a": ["x", "y" * 100_001]})
-    with pytest.raises(RecordError, match="column a, row 2: expected a text of at most 100,000 characters, got 100,001"):
+    with pytest.raises(RecordError, match="column a, row 1: expected a text of at most 100,000 characters, got 100,001"):
         read_texts(file, ["a"], "label")
 
 

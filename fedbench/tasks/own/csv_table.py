@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +19,7 @@ from pyarrow import csv
 from fedbench import plain_files
 from fedbench.errors import UsageError, shown
 from fedbench.tasks.own.arrow_columns import ArrowColumn
-from fedbench.tasks.own.columns import EMPTY, Codes, Column, Floats, Place, Table, Value
+from fedbench.tasks.own.columns import EMPTY, Column, Place, Table
 from fedbench.tasks.own.limits import Limits
 from fedbench.tasks.own.tables_of_arrow import reading
 
@@ -29,13 +28,18 @@ BLOCK = 8 << 20  # bytes that are read at a time, and the longest row
 LONGEST_HEADER = 1 << 20  # bytes
 INDEX = re.compile(r"(Unnamed: \d+)?")
 """The name of an index that pandas wrote, or that it gives to one that it reads."""
+CELL = re.compile(
+    r"In CSV column #(\d+): Row #(\d+): CSV conversion error to [^:]*: invalid (?:value '(.*)'|UTF8 data)", re.DOTALL
+)
+ROW = re.compile(r"CSV parse error: Row #(\d+): (.*)", re.DOTALL)
+"""What pyarrow says of a cell or a row that it cannot read. It counts the header as the first row."""
 MISSING = frozenset((*csv.ConvertOptions().null_values, "None"))
 """Cells that stand for a missing value, whatever the column is used as."""
 
 
 class Csv(Table):
     """The columns of a file. Features are read as numbers, since a column of texts takes far more
-    memory; of what is no number, the column is read again to find its row."""
+    memory."""
 
     def __init__(self, path: Path, part: str, limits: Limits) -> None:
         self.path, self.delimiter = path, _delimiter(path)
@@ -62,9 +66,7 @@ class Csv(Table):
                     ),
                 )
             except pa.ArrowInvalid as error:
-                column = re.search(r"CSV column #(\d+): .*conversion error to double", str(error))
-                if column is not None:
-                    self._find_row(self.schema.names[int(column[1])])
+                self._refuse(str(error))
                 raise
 
     def batches(self, features: Sequence[str], keys: Sequence[str]) -> Iterable[Sequence[Column]]:
@@ -75,8 +77,9 @@ class Csv(Table):
         row = 0
         with self._opened(types) as reader:
             for batch in reader:
-                kinds = [(ArrowColumn, name) for name in features] + [(CellColumn, name) for name in keys]
-                yield [kind(batch.column(name), Place(str(self.path), name, row)) for kind, name in kinds]
+                columns = [(name, batch.column(name)) for name in features]
+                columns += [(name, pc.utf8_trim_whitespace(batch.column(name))) for name in keys]
+                yield [ArrowColumn(values, Place(str(self.path), name, row)) for name, values in columns]
                 row += len(batch)
 
     def _decide_decimal(self, features: Sequence[str]) -> None:
@@ -89,13 +92,19 @@ class Csv(Table):
         self.decimal = max(found, key=lambda sign: sum(pa.types.is_floating(found[sign].field(name).type) for name in features))
         self.schema = found[self.decimal]
 
-    def _find_row(self, name: str) -> None:
-        """Raises UsageError for the first cell of a column that is no number."""
-        row = 0
-        with self._opened({name: pa.string()}) as reader:
-            for batch in reader:
-                CellColumn(batch.column(name), Place(str(self.path), name, row)).refuse_words(self.decimal)
-                row += len(batch)
+    def _refuse(self, said: str) -> None:
+        """Raises UsageError for a cell or a row of which pyarrow says what is wrong."""
+        if row := ROW.fullmatch(said):
+            raise UsageError(f"task file {shown(self.path)}: cannot be read as CSV: row {int(row[1]) - 2}: {shown(row[2])}")
+        if cell := CELL.fullmatch(said):
+            column, number, value = cell.groups()
+            if value is None:
+                problem = "must be texts in UTF-8, got other bytes"
+            elif value.strip() in MISSING:
+                problem = EMPTY
+            else:
+                problem = f"must be a number, got '{shown(value, 60)}'; leave it out with task.features, or make numbers of it"
+            raise Place(str(self.path), self.schema.names[int(column)]).error(problem, int(number) - 2)
 
 
 def _delimiter(path: Path) -> str:
@@ -107,32 +116,3 @@ def _delimiter(path: Path) -> str:
         raise UsageError(f"task file {shown(path)}: expected a header of at most {LONGEST_HEADER:,} bytes, got more")
     outside_quotes = re.sub(r'"[^"]*"', "", plain_files.decoded(header, f"task file {shown(path)}"))
     return "\t" if path.name.lower().endswith(".tsv") else max(DELIMITERS, key=outside_quotes.count)
-
-
-@dataclass(frozen=True)
-class CellColumn:
-    """Cells of a column as texts."""
-
-    values: pa.StringArray
-    place: Place
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def numbers(self) -> Floats:
-        raise self.place.error("must be numbers, got texts")
-
-    def refuse_words(self, decimal: str) -> None:
-        """Raises UsageError for the first cell that is no number."""
-        for row, cell in enumerate(self.values.to_pylist()):
-            if cell.strip() in MISSING:
-                raise self.place.error(EMPTY, row)
-            try:
-                pa.scalar(cell.strip().translate({ord(decimal): ".", ord("."): decimal})).cast(pa.float64())
-            except pa.ArrowInvalid:
-                raise self.place.error(
-                    f"must be a number, got '{shown(cell, 60)}'; leave it out with task.features, or make numbers of it", row
-                ) from None
-
-    def keys(self) -> tuple[Sequence[Value], Codes]:
-        return ArrowColumn(pc.utf8_trim_whitespace(self.values), self.place).keys()

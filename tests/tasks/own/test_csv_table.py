@@ -90,11 +90,13 @@ def test_labels_are_whole_numbers_if_all_are_written_like_some(labels: list[str]
         ("x,y\n1,0\ninf,1\n", "column x, row 1 is not finite"),
         ("x,y\n1,0\nno\x1b[2J,1\n", r"column x, row 1 must be a number, got 'no\\\\?x1b"),
         ('x,y\n1,0\n"1,5",1\n', "column x, row 1 must be a number, got '1,5'"),
-        ("x,y\n1,0\n2\n", "cannot be read as CSV: .*Expected 2 columns, got 1"),
+        ("x,y\n1,0\n2\n", "cannot be read as CSV: row 1: Expected 2 columns, got 1: 2"),
+        ('x,y\n1,0\n\n1,"0\n1"\n2\n', "cannot be read as CSV: row 2: Expected 2 columns, got 1"),
+        ("x,y\ntrue,0\n\nfalse,1\ne,1\n", "column x, row 0 must be a number, got 'true'"),
         ("x,x,y\n1,1,0\n", "has 2 columns 'x'"),
         ("", "cannot be read as CSV: Empty CSV file"),
         ("x,y\n", "has no rows"),
-        ("x,y\n1,\xff\n", "cannot be read as CSV: .*UTF8"),
+        ("x,y\n1,\xff\n", "column y, row 0 must be texts in UTF-8, got other bytes"),
         ("x,\xe2ge,y\n1,0,0\n", "mine.csv: expected text in UTF-8, got the byte 0xe2 at 2"),
     ],
 )
@@ -120,6 +122,15 @@ def test_lines_without_end(text: str, tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(text)
     with pytest.raises(UsageError, match=r"mine.csv: (expected a header of at most|cannot be read as CSV)"):
         read(tmp_path / "mine.csv", "train", Wanted("y"))
+
+
+def test_the_row_of_a_late_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_table, "BLOCK", 500)
+    for cell, column in (("e", "x"), ("NA ", "x"), ("\xff", "y")):
+        line = f"{cell},1\n" if column == "x" else f"1,{cell}\n"
+        (tmp_path / "mine.csv").write_bytes(("x,y\n" + "1,0\n" * 1000 + line).encode("latin-1"))
+        with pytest.raises(UsageError, match=rf"column {column}, row 1000 (must be|is empty)"):
+            read(tmp_path / "mine.csv", "train", Wanted("y"))
 
 
 def test_a_decimal_point_between_semicolons_stays_one(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fedbench.errors import MissingDataError, shown
+from fedbench.errors import MissingDataError, UsageError, shown
 
 
 def data_root() -> Path:
@@ -28,7 +28,10 @@ def found(name: str, what: str, folders: Iterable[Path] = ()) -> Path:
 
     Raises:
         MissingDataError: it is in none of these places.
+        UsageError: the name is empty, which would be the first of these places itself.
     """
+    if not name:
+        raise UsageError(f"{what}: must name a file or a folder, got ''")
     places = [*(folder / name for folder in folders), Path(name), data_root() / name]
     for place in places:
         if _exists(place):

@@ -67,6 +67,8 @@ def test_a_task_without_a_file_has_no_keys_of_one() -> None:
         ({"sha256": ["0" * 64] * 2}, r"task: sha256 must have one sum for each of 1 files, got 2"),
         ({"sha256": ["x"]}, r"task.sha256.0 must be text that matches \^"),
         ({"labels": "y"}, r"unknown key task.labels; did you mean 'label'\?"),
+        ({"file": ""}, r"task.file: must name a file or a folder, got ''"),
+        ({"test": ""}, r"task.test: must name a file or a folder, got ''"),
         ({"test": "other.npz"}, r"task.test other.npz: not on this machine"),
     ],
 )

@@ -63,6 +63,11 @@ def _kind_of_folder(folder: Path) -> Kind:
     for ending, kind in FOLDERS.items():
         if any(name.endswith(ending) for name in names):
             return kind
+    tables = [name for name in names if name.lower().endswith(tuple(TABLES))]
+    if tables and not _folders(folder):
+        raise UsageError(
+            f"task file {shown(folder)}: expected a folder of {SHARD}, of {JSON} or of images by class, got {some(tables)}; name one file"
+        )
     return "images"
 
 

@@ -65,6 +65,9 @@ def test_folders_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "x\ny" / "z\n").write_text("x")
     with pytest.raises(UsageError, match=r"expected images in folders of classes, got x\\ny/z\\n"):
         own_files.sha256(tmp_path)
+    tables = folder_of(tmp_path / "x\ny" / "tables", "a.csv", "b.CSV", "c.npz")
+    with pytest.raises(UsageError, match=r"tables: expected a folder of .parquet, .* got a.csv, b.CSV, c.npz; name one file"):
+        own_files.sha256(tables)
     (tmp_path / "dataset_dict.json").write_text("{}")
     with pytest.raises(UsageError, match=r"has several splits; name one of its folders: x\\ny"):
         own_files.kind_of(tmp_path)

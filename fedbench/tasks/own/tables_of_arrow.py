@@ -22,6 +22,8 @@ from fedbench.tasks.own.pictures import Pictures
 
 LARGEST_FOOTER = 16 << 20  # bytes of what a Parquet file says about its columns
 BATCH_BYTES = 16 << 20
+ARROW_FILE = b"ARROW1"
+"""How an Arrow file begins, which is a stream with a list of its parts behind it."""
 MOST_ROWS = 65_536  # of a batch
 BROKEN = (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError, TypeError)
 
@@ -32,7 +34,8 @@ def reading(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except BROKEN as error:
-        raise UsageError(f"task file {shown(path)}: cannot be read as {what}: {shown(one_line(error))}") from None
+        why = shown(one_line(error)) or type(error).__name__
+        raise UsageError(f"task file {shown(path)}: cannot be read as {what}: {why}") from None
 
 
 class _OfArrow(Table):
@@ -127,6 +130,11 @@ class Saved(_OfArrow):
     @contextlib.contextmanager
     def _stream(self, path: Path, file: Path) -> Iterator[pa.ipc.RecordBatchStreamReader]:
         with plain_files.opened(file, "task file") as plain, reading(path, "a stream of Arrow"):
+            if plain.peek(len(ARROW_FILE)).startswith(ARROW_FILE):
+                raise UsageError(
+                    f"task file {shown(file)}: expected a stream of Arrow, as datasets saves it, got an Arrow file; write it as .parquet, "
+                    "or with save_to_disk"
+                )
             yield pa.ipc.open_stream(plain)
 
     def _batches_of(self, file: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:

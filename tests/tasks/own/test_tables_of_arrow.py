@@ -169,6 +169,14 @@ def test_a_column_that_is_read_is_in_every_shard(tmp_path: Path) -> None:
         read(folder, "train", Wanted("y", features=("x",)))
 
 
+def test_an_arrow_file_is_no_stream(tmp_path: Path) -> None:
+    place = write_saved(tmp_path, pa.Table.from_pandas(FRAME))
+    with pa.ipc.new_file(place / "data.arrow", pa.schema([])):
+        pass
+    with pytest.raises(UsageError, match=r"data.arrow: expected a stream of Arrow, .*, got an Arrow file; write it as .parquet"):
+        read(place, "train", Wanted("y"))
+
+
 def test_splits_of_a_hub_are_the_parts(tmp_path: Path) -> None:
     for name, rows in (
         ("train-00000-of-00002", slice(0, 10)),

@@ -48,6 +48,8 @@ class Table(ABC):
 
     names: Sequence[str]
     """The names of the columns in their order, without an index; one may stand there twice."""
+    index: Collection[str] = ()
+    """The names of an index, which is no column."""
     missing: Mapping[str, Collection[Key]] = MappingProxyType({})
     """By the name of a column, the labels or owners that say that there is none."""
 

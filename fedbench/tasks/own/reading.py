@@ -76,8 +76,9 @@ def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> Answer:
     table = _opened(path, part, limits)
     where = f"task file {shown(path)}"
     has_owners = wanted.client is not None and (not wanted.exact or wanted.client in table.names)
-    features = features_of(table.names, wanted, where, has_owners=has_owners)
     owners = [wanted.client] if has_owners and wanted.client else []
+    _refuse_index(table, [wanted.label, *owners, *wanted.features], where)
+    features = features_of(table.names, wanted, where, has_owners=has_owners)
     reals, names = ([wanted.label], owners) if wanted.real else ([], [wanted.label, *owners])
     has_types = own_files.kind_of(path) not in WITHOUT_TYPES
     numberings = [
@@ -106,6 +107,14 @@ def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> Answer:
     for _, codes in keys:
         out.write(codes.data.cast("B"))
     return Answer(features, (rows, *shape), [values for values, _ in keys], wanted.real)
+
+
+def _refuse_index(table: Table, names: Sequence[str], where: str) -> None:
+    for name in names:
+        if name in table.index and name not in table.names:
+            raise UsageError(
+                f"{where}: '{shown(name, 60)}' is the index of its data frame, which is no column; reset_index() makes one of it"
+            )
 
 
 def read_back(about: Answer, content: bytes | mmap) -> Read:

@@ -46,7 +46,7 @@ class _OfArrow(Table):
 
     def __init__(self, path: Path, schema: pa.Schema, limits: Limits) -> None:
         self.path, self.schema, self.limits = path, schema, limits
-        self.names = _without_index(schema)
+        self.names, self.index = _without_index(schema), _index_of_pandas(schema)
         self.missing = dict.fromkeys(_class_labels(schema), (-1,))
         self.pictures = {name: Pictures(limits) for name in schema.names}
 

@@ -59,6 +59,16 @@ def test_an_index_of_pandas_is_no_feature(frame: pd.DataFrame, tmp_path: Path) -
     assert found.x.tolist() == frame[["x", "z"]].astype(np.float32).to_numpy().tolist()
 
 
+@pytest.mark.parametrize("wanted", [Wanted("y", "h"), Wanted("h"), Wanted("y", features=("h",))])
+def test_an_index_that_is_asked_for(wanted: Wanted, tmp_path: Path) -> None:
+    FRAME.set_index(pd.Index(np.arange(N) % 2, name="h")).to_parquet(tmp_path / "mine.parquet")
+    with pytest.raises(
+        UsageError, match=r"mine.parquet: 'h' is the index of its data frame, .*; reset_index\(\) makes one of it"
+    ):
+        read(tmp_path / "mine.parquet", "train", wanted)
+    assert read(tmp_path / "mine.parquet", "train", Wanted("y", "h", exact=("x", "z"))).owners is None  # those of test data
+
+
 @pytest.mark.parametrize("write", WRITERS)
 @pytest.mark.parametrize(
     "unused",

@@ -32,7 +32,8 @@ CELL = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to [^:]*: invalid (?:value '(.*)'|UTF8 data)", re.DOTALL
 )
 ROW = re.compile(r"CSV parse error: Row #(\d+): (.*)", re.DOTALL)
-"""What pyarrow says of a cell or a row that it cannot read. It counts the header as the first row."""
+"""What pyarrow says of a cell or a row that it cannot read. It counts the header as the first
+row."""
 MISSING = frozenset((*csv.ConvertOptions().null_values, "None"))
 """Cells that stand for a missing value, whatever the column is used as."""
 

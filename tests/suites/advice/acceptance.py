@@ -1,7 +1,8 @@
 """Does advice hold? Asks it for scenarios drawn before any map, and then runs every algorithm of
 the map on them.
 
-    python -m tests.suites.advice.acceptance FOLDER [--map FILE] [--keep PLACE] [--picture FILE] [--price] [-j 2]
+    python -m tests.suites.advice.acceptance FOLDER [--map FILE] [--keep PLACE] [--picture FILE]
+    [--price] [-j 2]
 
 Advice is asked first, and its answers are written to FOLDER with the digest of the map; another map
 needs another folder. Then all algorithms run with the options that the map holds for the place,
@@ -182,7 +183,8 @@ def again(specs: Rows, answers: Answers, records: Records) -> list[str]:
 
 
 def everywhere(costs: Costs, names: Collection[str]) -> list[str]:
-    """The list of these algorithms that does not depend on the clients, as `nearby.worth` has it."""
+    """The list of these algorithms that does not depend on the clients, as `nearby.worth` has
+    it."""
     compete = np.array([name in names for name in costs.algorithms])
     means = nearby._means(nearby._over_best(costs.regret, compete), compete, share=0.5)
     return [costs.algorithms[k] for k in nearby._cheapest(means)]

@@ -1,9 +1,27 @@
-"""Facts about this process from the operating system."""
+"""How other Pythons are started, and facts about this process from the operating system."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+PYTHON = (sys.executable, "-P")
+"""The command of another Python, which imports nothing from the working directory."""
+
+
+@contextlib.contextmanager
+def safe_path() -> Iterator[None]:
+    """Sets the environment in which a Python that a library starts is like `PYTHON`."""
+    before = os.environ.get("PYTHONSAFEPATH", "")  # an empty one counts as none
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        os.environ["PYTHONSAFEPATH"] = before
 
 
 def peak_memory_mb() -> float | None:

@@ -48,7 +48,7 @@ def peak_mb(case: AnyCase) -> float:
     and numpy included."""
     environment = {name: value for name, value in os.environ.items() if name not in MALLOC}
     code = f"from fedbench.bench.host import work_once; work_once({case.name!r})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment, check=False)
     if done.returncode != 0:
         raise FedbenchError(f"{case.name}: the process that measures memory failed: {done.stderr.strip().splitlines()[-1]}")
     return float(done.stdout)

@@ -58,7 +58,7 @@ def build(commit: str, repository: Path) -> Iterator[Path]:
             (packages / "shared.pth").write_text(
                 "".join(f"{p}\n" for p in sys.path if p.endswith("site-packages")), encoding="utf-8"
             )
-            pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+            pip = (sys.executable, "-P", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
             _run(*pip, "--no-build-isolation", "--target", packages, tree)
             yield environment / "bin/python"
         finally:

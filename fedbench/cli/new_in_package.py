@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from fedbench.bibliography import PAPERS, Paper
 from fedbench.cli.output import err, writing
 from fedbench.errors import UsageError, nearest, one_line
 from fedbench.extras import CLONE
+from fedbench.process import PYTHON
 from fedbench.registry import ALGORITHMS
 from fedbench.suites import space
 
@@ -188,7 +188,7 @@ def _replace_all(texts: Mapping[str, str]) -> None:
 def _make_page() -> None:
     """Makes the page of what runs where again. Another process does, which finds the new algorithm
     among those that are built in."""
-    command = [sys.executable, "-c", "from fedbench.cli.main import main; main()", "applicability", "-o", PAGE]
+    command = [*PYTHON, "-c", "from fedbench.cli.main import main; main()", "applicability", "-o", PAGE]
     with err.status(f"making {PAGE}"):
         made = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     if made.returncode != 0:

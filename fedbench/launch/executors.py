@@ -19,6 +19,7 @@ from typing import Generic, Protocol, TypeVar
 
 from fedbench import foreign
 from fedbench.errors import FedbenchError, PluginError, UsageError
+from fedbench.process import safe_path
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -150,7 +151,7 @@ class _Worker:
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_serve, args=(theirs, work))
         # The process begins with Ctrl-C blocked, and lets it through while it works at a task.
-        with _interrupts(signal.SIG_BLOCK):
+        with safe_path(), _interrupts(signal.SIG_BLOCK):
             self.process.start()
         theirs.close()
 

@@ -6,7 +6,6 @@ import contextlib
 import re
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from types import ModuleType
 from fedbench import extras
 from fedbench.errors import UsageError
 from fedbench.launch.executors import Begun, Done, Failed, Hear, R, T, Work, WorkerDied, attempt
+from fedbench.process import PYTHON
 
 AHEAD = 2  # tasks per processor of the cluster that are handed over, so that a free worker need not wait
 ADDRESS = re.compile(r"(?P<host>[\w.-]+|\[[0-9a-fA-F:]+\]):(?P<port>\d{1,5})")
@@ -70,7 +70,7 @@ class OnRay:
         where = [] if self.address is None else ["--address", self.address]
         try:
             asked = subprocess.run(
-                [sys.executable, "-m", "ray.scripts.scripts", "health-check", *where],
+                [*PYTHON, "-m", "ray.scripts.scripts", "health-check", *where],
                 capture_output=True,
                 timeout=ANSWER_SECONDS,
                 check=False,

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Generic
 from fedbench import extras
 from fedbench.errors import UsageError
 from fedbench.launch.executors import Begun, Done, Failed, Hear, R, T, Work, WorkerDied, attempt
+from fedbench.process import safe_path
 from fedbench.written import counted
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class OnSlurm:
         executor = submitit.AutoExecutor(folder=self.folder, cluster="slurm")
         executor.update_parameters(**self.request.parameters())
         try:
-            with contextlib.redirect_stderr(io.StringIO()):  # submitit prints what the error says, too
+            with safe_path(), contextlib.redirect_stderr(io.StringIO()):  # submitit prints what the error says, too
                 return list(executor.map_array(Group(work), groups))
         except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError) as error:
             said = " ".join(str(error).split()) or "it gave no reason"

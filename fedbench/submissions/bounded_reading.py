@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from fedbench.errors import FedbenchError
+from fedbench.process import PYTHON
 from fedbench.submissions.faults import FaultsError, fault
 
 MEMORY_BYTES = 4 << 30  # of address space, a good part of which the libraries take
@@ -22,7 +23,7 @@ SECONDS = 120
 
 def read(folder: Path) -> None:
     """Raises FaultsError if the tables in a folder cannot be read within the limits."""
-    command = [sys.executable, "-m", "fedbench.submissions.bounded_reading", str(folder.resolve())]
+    command = [*PYTHON, "-m", "fedbench.submissions.bounded_reading", str(folder.resolve())]
     quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
     try:
         done = subprocess.run(command, capture_output=True, timeout=2 * SECONDS, check=False, env=quiet, stdin=subprocess.DEVNULL)

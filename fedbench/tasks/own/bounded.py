@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 from fedbench import own_files
 from fedbench.errors import FedbenchError, MissingDataError, RecordError, UsageError, one_line, shown
+from fedbench.process import PYTHON
 from fedbench.tasks.own import reading
 from fedbench.tasks.own.choice import Wanted
 from fedbench.tasks.own.limits import Limits
@@ -76,7 +77,7 @@ def done(act: str, limits: Limits, **arguments: object) -> tuple[Answer, bytes |
 
 def _asked(request: Mapping[str, object], handle: int) -> Answer | None:
     """Returns the answer of another process; None if it came to its end without one."""
-    command = [sys.executable, "-m", "fedbench.tasks.own.bounded", str(handle)]
+    command = [*PYTHON, "-m", "fedbench.tasks.own.bounded", str(handle)]
     ended = subprocess.run(
         command,
         input=json.dumps(request).encode(),

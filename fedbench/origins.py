@@ -104,8 +104,8 @@ def run_file(file: Path, selector: str, sha256: str | None, kind: str = "algorit
     """Returns the module that a file of code is run as, once for each content. The errors are those
     of `read_file`, and UsageError if the file fails."""
     content, found = read_file(file, selector, sha256, kind)
-    place = str(file.resolve())
-    name = FROM_FILE + hashlib.sha256(place.encode() + content).hexdigest()[:16]
+    place = file.absolute()  # a link keeps its name, which the record has
+    name = FROM_FILE + hashlib.sha256(str(place).encode() + content).hexdigest()[:16]
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
@@ -121,7 +121,7 @@ def run_file(file: Path, selector: str, sha256: str | None, kind: str = "algorit
             raise
         why, *code = described(error)
         raise UsageError(f"{kind} {selector}: cannot be imported: {why}", *code) from error
-    _FILES[name] = file.resolve(), found
+    _FILES[name] = place, found
     return module
 
 

@@ -125,7 +125,7 @@ def named(model: str, folders: Iterable[Path] = (), sha256: str | None = None, k
     """
     parts = _parts(model, kind)
     if parts["file"]:
-        file = places.found(parts["file"], KEYS[kind], folders).resolve()
+        file = places.found(parts["file"], KEYS[kind], folders).absolute()
     elif (place := origins.source_file(parts["module"])) is not None:
         file = place
     else:

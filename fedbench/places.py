@@ -55,12 +55,16 @@ def as_recorded(name: str, folder: Path) -> str:
 
     A file in `folder` is named relative to the working directory if it lies below that, so that the
     record does not show the folders above, and otherwise by its full path. A name that is not in
-    `folder` stays as it is.
+    `folder` stays as it is. A link keeps its name, which says more than that of the file behind it:
+    the stores of DVC and of Hugging Face have files without an ending.
     """
     if not _exists(folder / name):
         return name
-    here, place = Path.cwd(), (folder / name).resolve()
-    return str(place.relative_to(here) if place.is_relative_to(here) else place)
+    here, place = Path.cwd(), folder.resolve() / name
+    short = Path(os.path.abspath(place))
+    if not (_exists(short) and short.samefile(place)):  # `..` behind a link to a folder
+        short = place.parent.resolve() / place.name
+    return str(short.relative_to(here) if short.is_relative_to(here) else short)
 
 
 def sha256(path: Path) -> str:

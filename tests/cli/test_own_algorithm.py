@@ -56,6 +56,16 @@ def test_new_shows_an_entry_point(capsys: pytest.CaptureFixture[str]) -> None:
     assert origins.ALGORITHMS == "fedbench.algorithms"
 
 
+def test_a_link_names_the_file_of_a_record(folder: Path, tmp_path: Path) -> None:
+    """Whatever the name of the file behind it."""
+    shutil.copy(folder / "my_rule.py", tmp_path / "3f2a9c")
+    (tmp_path / "mine.py").symlink_to("3f2a9c")
+    (record,) = fb.run("digits-demo", f"{tmp_path / 'mine.py'}:MyRule", overrides=SMALL[1::2])
+    origin = record.spec.algorithm.origin
+    assert origin is not None
+    assert origin.file == "mine.py"
+
+
 def test_new_overwrites_nothing(folder: Path) -> None:
     before = (folder / "my_rule.py").read_text()
     again = fedbench("new", "algorithm", "my_rule", "--directory", str(folder))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from fedbench import places
+from fedbench import own_files, own_models, places
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.scenarios import device_files, trace_files, windows
 from fedbench.scenarios.load import load, validate
@@ -33,6 +33,23 @@ def test_the_same_content_elsewhere_is_the_same_scenario(tmp_path: Path, monkeyp
     here = load("mine.yaml")
     assert (here.task.file, here.content_hash()) == ("mine.npz", one.content_hash())
     assert load(write(tmp_path / "a", client="who")).content_hash() != one.content_hash()
+
+
+def test_a_link_says_what_its_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stores of DVC and of Hugging Face have files without an ending."""
+    file, blobs = write(tmp_path / "a"), tmp_path / "blobs"
+    net = tmp_path / "a" / "net.py"
+    net.write_text("def plain(shape, classes): ...\n")
+    blobs.mkdir()
+    for one in (tmp_path / "a" / "mine.npz", net):
+        one.rename(blobs / one.stem)
+        one.symlink_to(blobs / one.stem)
+    monkeypatch.chdir(tmp_path / "a")
+    scenario = load(file, ["task.model=net.py:plain"])
+    assert (scenario.task.name, scenario.task.file, scenario.task.model) == ("file:mine", "mine.npz", "net.py:plain")
+    assert scenario.task.model_sha256 == places.sha256(net)
+    assert own_models.of(scenario.task.model, places.sha256(net)).found().__name__ == "plain"
+    assert own_files.kind_of(Path(scenario.task.file)) == "npz"
 
 
 def test_a_record_s_scenario_is_read_without_the_file(tmp_path: Path) -> None:

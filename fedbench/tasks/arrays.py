@@ -86,11 +86,6 @@ def dataset(source: Source) -> Dataset:
             raise UsageError(
                 f"task file {shown(file)}: its sha256 must be {expected[:16]}.., got {found[:16]}..: it is another one"
             )
-    if len(set(sums)) < len(sums):
-        raise UsageError(
-            f"task.test {shown(source.test)}: has the content of task.file {shown(source.file)}, so that a test accuracy would be one on "
-            "training examples; name other examples, or leave task.test out"
-        )
     if own_files.kind_of(files[0]) not in DECODED:
         return _read(source, files)
     nameless = dataclasses.replace(source, file="", test=None, sha256=())
@@ -111,6 +106,7 @@ def _read(source: Source, files: Sequence[Path]) -> Dataset:
         _check_shapes(train, test, second[0])
         held = Examples(test.x, _known(test.labels, train.labels.values, source, second[0]), numbers=test.numbers)
         data = Dataset(source.name, examples, held, classes, owners=owners, features=train.features)
+        data.check_apart(f"task file {shown(second[0])}" + ", test" * (len(files) < 2))
     return scales.standardized(data) if source.standardize else data
 
 
@@ -118,8 +114,9 @@ def _test_part(source: Source, files: Sequence[Path]) -> tuple[Path, str] | None
     """Returns the data set of the test examples and which part of it they are; None if they are
     held out of the training examples."""
     if len(files) > 1:
-        found = parts(files[1])
-        return files[1], "test" if "test" in found else "train"
+        second = files[1], "test" if "test" in parts(files[1]) else "train"
+        _check_apart(own_files.files_of(files[0], "train"), own_files.files_of(*second))
+        return second
     if "test" not in parts(files[0]):
         return None
     if source.test_within != "class" or source.test_share != TEST_SHARE:
@@ -127,6 +124,15 @@ def _test_part(source: Source, files: Sequence[Path]) -> tuple[Path, str] | None
             f"task file {shown(files[0])}: has a part for testing, so task.test and task.test_share must be left out"
         )
     return files[0], "test"
+
+
+def _check_apart(train: Sequence[Path], test: Sequence[Path]) -> None:
+    known = {file.resolve() for file in train}
+    for file in test:
+        if file.resolve() in known:
+            raise UsageError(
+                f"task.test: {shown(file)} is a file of the training data too; move it out of their folder, or leave task.test out"
+            )
 
 
 def _check_shapes(train: Read, test: Read, file: Path) -> None:

@@ -105,6 +105,15 @@ class Dataset:
         """Shape of one example."""
         return self.train.shape
 
+    def check_apart(self, where: str) -> None:
+        """Raises UsageError, which begins with `where` the test examples are, if they are the
+        training examples, in whatever order. Some in common are no error."""
+        if len(self.train) == len(self.test) and _rows_in_order(self.train) == _rows_in_order(self.test):
+            raise UsageError(
+                f"{where}: has the {len(self.test):,} examples of the training data, so that a test accuracy would be one on training "
+                "examples; name other examples for testing"
+            )
+
     def with_features(self, change: Callable[[Floats], Floats]) -> Dataset:
         """Returns a data set whose features are changed by a function of those of a part."""
         train, test = (dataclasses.replace(part, x=change(part.x)) for part in (self.train, self.test))
@@ -147,6 +156,11 @@ def _check_array(name: str, array: Array, dtype: np.dtype) -> None:
             f"examples: {name} must be {dtype} and C-contiguous, got {array.dtype} {array.shape}, {layout}; "
             f"use np.ascontiguousarray({name}, np.{dtype})"
         )
+
+
+def _rows_in_order(examples: Examples) -> list[int]:
+    """Returns a number for every example and its label, sorted."""
+    return sorted(hash((x.tobytes(), label)) for x, label in zip(examples.x, examples.labels.tolist(), strict=True))
 
 
 def _check_values(place: str, examples: Examples, classes: int) -> None:

@@ -76,7 +76,9 @@ class Task:
             _check_known(*parts)
         owners = 0 if parts[0].owner is None else int(parts[0].owner.max(initial=-1)) + 1
         name = f"{PREFIX}{_sum(parts, most)}"
-        _HELD[name] = Dataset("given", *parts, classes=max(most, 2), owners=owners)
+        data = Dataset("given", *parts, classes=max(most, 2), owners=owners)
+        data.check_apart("task test")
+        _HELD[name] = data
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "model", model if isinstance(model, str) else own_models.given(model).selector)
 

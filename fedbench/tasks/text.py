@@ -126,7 +126,9 @@ def load(model: str = DEFAULT_MODEL, encoder: str | None = None, text: TextSourc
         below_data_root(name, "task.text")
         if not (data_root() / name).is_file():
             raise MissingDataError(f"task text: there is no file {data_root() / name}; put it there, or set FEDBENCH_DATA")
-    return text_task(text, data_root(), model, encoder)
+    task = text_task(text, data_root(), model, encoder)
+    task.dataset.check_apart(f"task.text.test {shown(text.test)}")
+    return task
 
 
 def text_task(source: TextSource, folder: Path, model: str, encoder: str | None) -> Task:

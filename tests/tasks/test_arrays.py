@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -232,20 +233,60 @@ def test_labels_of_train_and_test_may_have_different_types(train: Any, test: Any
 @pytest.mark.parametrize("labels", [["1", "2", "a"], ["1.0", "2", "a"], ["1", "2"]])
 def test_a_label_of_a_test_file_is_the_same_whatever_others_the_files_have(labels: list[str], tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("y,x\n" + "".join(f"{label},0\n" for label in labels))
-    (tmp_path / "test.csv").write_text("y,x\n2.0,0\n1,0\n")
+    (tmp_path / "test.csv").write_text("y,x\n2.0,5\n1,5\n")
     csv, both = (str(tmp_path / f"{part}.csv") for part in ("train", "test"))
     parquet = str(write_parquet(tmp_path, {"y": ["2", "1"], "x": [0, 1]}))
     for train, test in ((csv, both), (csv, parquet), (parquet, both)):
         assert arrays.dataset(source(Path(train), label="y", client=None, test=test)).test.y.tolist() == [1, 0]
 
 
-def test_a_test_file_of_the_same_content_is_refused(tmp_path: Path) -> None:
+ONE_IN_COMMON = "has the 20 examples of the training data, so that a test accuracy would be one on training examples"
+
+
+def test_training_examples_for_testing_are_refused(tmp_path: Path) -> None:
+    """In another order or another format too."""
     (tmp_path / "test").mkdir()
-    one, copy = write_npz(tmp_path, COLUMNS), tmp_path / "test" / "copy.npz"
-    copy.write_bytes(one.read_bytes())
-    for test in (one, copy):
-        with pytest.raises(UsageError, match=r"task.test .*npz: has the content of task.file .*mine.npz"):
+    order = np.random.default_rng(1).permutation(20)
+    columns = {"animal": LABELS.tolist(), "x": X.tolist(), "who": OWNERS.tolist()}
+    one = write_npz(tmp_path, COLUMNS)
+    for test in (
+        write_npz(tmp_path / "test", {name: np.array(column)[order] for name, column in columns.items()}),
+        write_parquet(tmp_path / "test", columns),
+    ):
+        with pytest.raises(UsageError, match=rf"task file {test}: {ONE_IN_COMMON}"):
             arrays.dataset(source(one, test=str(test)))
+    most = write_npz(tmp_path / "test", {"animal": LABELS[1:], "x": X[1:], "who": OWNERS[1:]})
+    assert len(arrays.dataset(source(one, test=str(most))).test) == 19
+
+
+def test_equal_parts_of_a_folder_are_refused(tmp_path: Path) -> None:
+    file = write_parquet(tmp_path, {"animal": LABELS.tolist(), "x": X.tolist(), "who": OWNERS.tolist()})
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for part in ("train", "test"):
+        shutil.copy(file, shards / f"{part}-0.parquet")
+    with pytest.raises(UsageError, match=rf"task file {shards}, test: {ONE_IN_COMMON}"):
+        arrays.dataset(source(shards))
+
+
+def test_a_file_for_training_is_none_for_testing(tmp_path: Path) -> None:
+    """A shard, under whatever name, a folder that holds the training file, or that file itself."""
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for name, rows in (("a.parquet", slice(12)), ("b.parquet", slice(12, 20))):
+        columns = {"animal": LABELS[rows].tolist(), "x": X[rows].tolist(), "who": OWNERS[rows].tolist()}
+        write_parquet(tmp_path, columns).rename(shards / name)
+    (tmp_path / "link.parquet").symlink_to(shards / "b.parquet")
+    for train, test in (
+        ("shards", "shards/b.parquet"),
+        ("shards", "link.parquet"),
+        ("link.parquet", "shards"),
+        *[("shards",) * 2],
+    ):
+        with pytest.raises(
+            UsageError, match=r"task.test: .*parquet is a file of the training data too; move it out of their folder"
+        ):
+            arrays.dataset(source(tmp_path / train, test=str(tmp_path / test)))
 
 
 @pytest.mark.parametrize("write", [*WRITERS, write_csv])

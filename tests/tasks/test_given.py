@@ -53,10 +53,20 @@ def test_what_a_run_gets_are_the_arrays() -> None:
     assert found.state == "finished"
 
 
+def test_the_training_examples_are_none_for_testing() -> None:
+    order = DRAWN.permutation(len(Y))
+    with pytest.raises(
+        UsageError, match="task test: has the 120 examples of the training data, so that a test accuracy would be"
+    ):
+        fb.Task((X, Y), (X[order], Y[order]))
+    fb.Task((X, Y), (X, (Y + 1) % 3))  # other labels
+    fb.Task((X, Y), (X[:119], Y[:119]))  # a part in common
+
+
 def test_images_get_the_axes_of_the_model() -> None:
     images = np.zeros((12, 28, 28))
     labels = np.arange(12) % 10
-    of = fb.Task((images, labels), (images, labels), model="cnn_21840", classes=10)
+    of = fb.Task((images, labels), (images[:10], labels[:10]), model="cnn_21840", classes=10)
     setup = RunSpec(load("digits-demo", [of.setting, *SMALL]), registry.algorithm("fedavg"), 0)
     from fedbench.engine.setup import Setup
 

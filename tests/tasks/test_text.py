@@ -75,6 +75,13 @@ def test_files_of_ones_own(root: Path) -> None:
     assert again.files["data/mine/test.tsv"] == task.files["data/mine/test.tsv"]
 
 
+def test_the_training_texts_are_none_for_testing(root: Path) -> None:
+    for test in ("mine/train.tsv", "mine/copy.tsv"):
+        (root / "mine" / "copy.tsv").write_bytes((root / "mine" / "train.tsv").read_bytes())
+        with pytest.raises(UsageError, match=f"task.text.test {test}: has the 120 examples of the training data"):
+            text.load("encoder_head", "encoders/tiny", dataclasses.replace(MINE, test=test))
+
+
 def test_another_tokenizer_is_another_entry_of_the_cache(root: Path) -> None:
     """Whose key has the tokenizer's file, the columns and the number of tokens."""
     first = text.load("encoder_head", "encoders/tiny", MINE).dataset

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedbench.encoder_folder import locate
 from fedbench.errors import MissingDataError
 from fedbench.kernels.random import draw_batches
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.encoder import EncoderModel
-from fedbench.tasks.encoder_files import BertConfig, locate, read_config
+from fedbench.tasks.encoder_files import BertConfig, read_config
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
 

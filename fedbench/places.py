@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fedbench.errors import MissingDataError, UsageError, shown
 
@@ -48,6 +48,23 @@ def _exists(place: Path) -> bool:
         return place.exists()
     except (OSError, ValueError):  # a name that is too long, or that holds a null byte
         return False
+
+
+def below_data_root(given: str, key: str) -> Path:
+    """Returns the path below the data root that a scenario's `key` names. UsageError if it is
+    absolute or leads out: a scenario and its record hold no path of a machine."""
+    path = PurePosixPath(given)
+    if not given or path.is_absolute() or ".." in path.parts:
+        raise UsageError(f"{key}: expected a path below the data root (FEDBENCH_DATA), such as encoders/bert, got {given!r}")
+    return data_root() / path
+
+
+def file_below_data_root(given: str, key: str) -> Path:
+    """Returns a file below the data root likewise. MissingDataError if it is not there."""
+    file = below_data_root(given, key)
+    if not file.is_file():
+        raise MissingDataError(f"{key} {shown(given)}: there is no file {shown(file)}; put it there, or set FEDBENCH_DATA")
+    return file
 
 
 def as_recorded(name: str, folder: Path) -> str:

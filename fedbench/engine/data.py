@@ -38,7 +38,7 @@ FEW = 500_000
 @functools.lru_cache(maxsize=2)
 def load_task(name: str, model: str, **texts: str | TextSource) -> Task:
     """Loads a task by name; it is kept for the next run of the same one in this process. `texts`
-    are the task's options `encoder` and `text`. Raises UsageError if the task has no such
+    are the task's options `encoder`, `encoder_sha256` and `text`. Raises UsageError if the task has no such
     option."""
     if unknown := sorted(texts.keys() - text_options(plain(name))):
         raise UsageError(f"task.{unknown[0]}: is not for task {name}")
@@ -167,9 +167,11 @@ class Data:
 
     @property
     def _encoder(self) -> dict[str, str]:
-        """The option `encoder` of the task, the encoder's folder; empty if the scenario names
-        none."""
-        return {} if self.scenario.task.encoder is None else {"encoder": self.scenario.task.encoder}
+        """The options of the task that say which encoder it has, its folder and its sum, as far as
+        the scenario has them."""
+        part = self.scenario.task
+        given = {"encoder": part.encoder, "encoder_sha256": part.encoder_sha256}
+        return {key: value for key, value in given.items() if value is not None}
 
     @functools.cached_property
     def outline(self) -> Outline:

@@ -12,6 +12,7 @@ from fedbench.errors import UsageError
 from fedbench.scenarios.base import Float, Integer, Part, PositiveInt
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class TextPart(Part):
@@ -19,7 +20,8 @@ class TextPart(Part):
 
     `train` and `test` are files below the data root (.tsv, .txt, .parquet, .arrow). `columns` names
     the column of the texts, or two columns for pairs of texts. `label` names the column of the
-    labels 0, 1, .. An example is cut or filled up to `tokens` tokens.
+    labels 0, 1, .. An example is cut or filled up to `tokens` tokens. `sha256` has the sums of both
+    files; they are computed when the scenario is read if they are left out.
     """
 
     train: Name
@@ -27,16 +29,22 @@ class TextPart(Part):
     columns: Annotated[tuple[Name, ...], Field(min_length=1, max_length=2)]
     label: Name
     tokens: Annotated[Integer, Field(ge=4, le=4096)] = 64
+    sha256: tuple[Sum, Sum] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_unknown_sums(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Returns the keys without the sums where they are not known, as in older records."""
+        content: dict[str, object] = handler(self)
+        return {key: value for key, value in content.items() if key != "sha256" or value is not None}
 
 
 OF_A_FILE = ("file", "label", "kind", "client", "features", "test", "test_share", "standardize", "sha256")
 """Keys of a task that only a file of one's own data has."""
-OF_SOME = ("encoder", "text", "model_sha256", "loss", "loss_sha256")
+OF_SOME = ("encoder", "encoder_sha256", "text", "model_sha256", "loss", "loss_sha256")
 """Keys that only tasks of texts have, and those with a model or a loss of one's own."""
 LATER = {"kind": "classification"}
 """Keys of a file that are written only where they have not their default."""
 TEST_SHARE = 0.2
-Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class HeldOut(Part):
@@ -67,7 +75,8 @@ class TaskPart(Part):
     `augmentation` says how the images of a job's steps are changed. If it is left out, the task
     decides (crop_flip for CIFAR); only tasks that state how can have crop_flip. `encoder` is for
     tasks of texts: the folder of a pretrained encoder below the data root; if it is left out, the
-    encoder is that of a package. `text` names files of texts of one's own.
+    encoder is that of a package. `encoder_sha256` is the sum of that folder's files, which is
+    computed when the scenario is read if it is left out. `text` names files of texts of one's own.
 
     A `file` of one's own data can stand in the place of a name; docs/own-data.md has the formats.
     `label` names the column of the classes. With `kind: regression` that is a column of real
@@ -92,6 +101,7 @@ class TaskPart(Part):
     model: str = "softmax"
     augmentation: Literal["none", "crop_flip"] | None = None
     encoder: Name | None = None
+    encoder_sha256: Sum | None = None
     text: TextPart | None = None
     file: str | None = None
     label: str | None = None

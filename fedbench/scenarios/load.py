@@ -75,7 +75,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
         content, where = plain_files.mapping(file, "scenario"), str(file)
     for override in settings(overrides):
         content = override_key(content, override)
-    for filled_in in (with_windows, with_devices, own_data.with_sums, trace_files.with_sums):
+    for filled_in in (with_windows, with_devices, own_data.with_sums, own_data.with_sums_of_texts, trace_files.with_sums):
         content = filled_in(content, where)
     for named in (own_data.with_model, own_data.with_loss, own_data.with_metrics, own_data.with_optimizer):
         content = named(content, where, by_user=not isinstance(scenario, Scenario))

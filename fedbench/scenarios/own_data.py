@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fedbench import own_files, own_metrics, own_models, places
+from fedbench import encoder_folder, own_files, own_metrics, own_models, places
 from fedbench.errors import UsageError, nearest
 
 KEYS = ("file", "test")
@@ -29,6 +29,25 @@ def with_sums(content: Mapping[str, object], where: str) -> Mapping[str, object]
     found = {key: places.found(name, f"task.{key}", [folder]) for key, name in named.items()}
     recorded = {key: places.as_recorded(name, folder) for key, name in named.items()}
     return {**content, "task": {**task, **recorded, "sha256": [own_files.sha256(path) for path in found.values()]}}
+
+
+def with_sums_of_texts(content: Mapping[str, object], where: str) -> Mapping[str, object]:
+    """Returns the content of a scenario whose task has the sums of the texts and of the encoder
+    that it names below the data root. Sums that it states stay as they are. MissingDataError if a
+    file is not there."""
+    task = content.get("task")
+    if not isinstance(task, Mapping):
+        return content
+    found: dict[str, object] = {}
+    text, encoder = task.get("text"), task.get("encoder")
+    if isinstance(text, Mapping) and not text.get("sha256"):
+        names = {f"task.text.{part}": text.get(part) for part in own_files.PARTS}
+        if all(isinstance(name, str) for name in names.values()):
+            files = [places.file_below_data_root(str(name), key) for key, name in names.items()]
+            found["text"] = {**text, "sha256": [own_files.sha256(file) for file in files]}
+    if isinstance(encoder, str) and not task.get("encoder_sha256"):
+        found["encoder_sha256"] = encoder_folder.sha256(encoder_folder.locate(encoder))
+    return {**content, "task": {**task, **found}}
 
 
 def with_model(content: Mapping[str, object], where: str, *, by_user: bool) -> Mapping[str, object]:

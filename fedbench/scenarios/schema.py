@@ -262,6 +262,10 @@ def _content_hash(scenario: Scenario) -> str:
     left_out = [*NOT_HASHED, *(key for key in ADDED_KEYS if _is_default(scenario, key))]
     if scenario.task.sha256:
         left_out += ["task.file"] if isinstance(scenario.task.test, HeldOut) else ["task.file", "task.test"]
+    if scenario.task.text is not None and scenario.task.text.sha256:
+        left_out += ["task.text.train", "task.text.test"]
+    if scenario.task.encoder_sha256:
+        left_out.append("task.encoder")
     for key in left_out:
         _drop(content, key)
     for group, key in CODE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fedbench.encoder_folder import locate
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.places import data_root
 from fedbench.tasks import a9a, cifar, cifar10_jpeg, digits, encoder, fashion_mnist, shakespeare, stl10, text
@@ -12,7 +13,7 @@ from fedbench.tasks.a9a import A9A
 from fedbench.tasks.cifar import CIFAR10, CIFAR100
 from fedbench.tasks.cifar10_jpeg import CIFAR10_JPEG
 from fedbench.tasks.encoder import EncoderModel, make_encoder
-from fedbench.tasks.encoder_files import locate, require_libraries
+from fedbench.tasks.encoder_files import require_libraries
 from fedbench.tasks.model_library import MODELS, make_model
 from fedbench.tasks.models import Model
 from fedbench.tasks.own_model import OwnModel, make_own
@@ -59,9 +60,10 @@ TEXT_TASKS = (*text.SOURCES, TEXT)
 
 
 def text_options(task: str) -> set[str]:
-    """Returns which of the keys `encoder` and `text` of a scenario's part `task` this task
-    takes."""
-    return {"encoder", "text"} if task == TEXT else {"encoder"} if task in TEXT_TASKS else set()
+    """Returns which of the keys `encoder`, `encoder_sha256` and `text` of a scenario's part `task`
+    this task takes."""
+    of_encoder = {"encoder", "encoder_sha256"} if task in TEXT_TASKS else set()
+    return of_encoder | {"text"} if task == TEXT else of_encoder
 
 
 def outline(task: str, model: str, encoder_folder: str | None = None, model_sha256: str | None = None) -> Outline | None:

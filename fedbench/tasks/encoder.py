@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from fedbench.encoder_folder import CONFIG, WEIGHTS, locate
 from fedbench.errors import UsageError, closest
 from fedbench.kernels.random import Purpose, RandomStream
-from fedbench.tasks.encoder_files import CONFIG, WEIGHTS, BertConfig, locate, read_config, read_weights
+from fedbench.tasks.encoder_files import BertConfig, read_config, read_weights
 from fedbench.tasks.tensors import Constant, Normal, Shape, Tensor, Uniform
 from fedbench.types import Vector
 

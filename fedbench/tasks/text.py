@@ -29,12 +29,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import places
-from fedbench.errors import MissingDataError, RecordError, UsageError, shown
-from fedbench.places import data_root
+from fedbench.encoder_folder import TOKENIZER, checked_sums
+from fedbench.errors import RecordError, UsageError, shown
+from fedbench.places import data_root, file_below_data_root
 from fedbench.tasks.data import Dataset
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.encoder import EncoderModel, make_encoder
-from fedbench.tasks.encoder_files import TOKENIZER, below_data_root, checked_sums, require_libraries
+from fedbench.tasks.encoder_files import require_libraries
 from fedbench.tasks.files import Published
 from fedbench.tasks.task import Task
 from fedbench.tasks.tensors import Shape
@@ -51,7 +52,8 @@ class TextSource:
     """Two files below a folder, with texts in `columns` (two for pairs of texts) and labels in the
     column `label`.
 
-    `tokens` is the length to which examples are cut or filled up. `counts` has the number of rows
+    `tokens` is the length to which examples are cut or filled up. `sha256` has the sums of train
+    and test, if they are known. `counts` has the number of rows
     and of rows of class 1 that train and test must have, or is None if they are not known.
     """
 
@@ -61,6 +63,7 @@ class TextSource:
     columns: Sequence[str]
     label: str
     tokens: int = TOKENS
+    sha256: tuple[str, str] | None = None
     counts: tuple[Count, Count] | None = None
 
     @property
@@ -103,35 +106,35 @@ SOURCES = {
 }
 
 
-def load_mrpc(model: str = DEFAULT_MODEL, encoder: str | None = None) -> Task:
+def load_mrpc(model: str = DEFAULT_MODEL, encoder: str | None = None, encoder_sha256: str = "") -> Task:
     """Pairs of sentences that are paraphrases or not (MRPC): 4,076 train and 1,725 test pairs, two
     classes, a pretrained encoder."""
     MRPC.locate(data_root())
-    return text_task(SOURCES["mrpc"], data_root() / MRPC.folder, model, encoder)
+    return text_task(SOURCES["mrpc"], data_root() / MRPC.folder, model, encoder, encoder_sha256)
 
 
-def load_sst2(model: str = DEFAULT_MODEL, encoder: str | None = None) -> Task:
+def load_sst2(model: str = DEFAULT_MODEL, encoder: str | None = None, encoder_sha256: str = "") -> Task:
     """Phrases of film reviews, for or against (SST-2): 67,349 train and 872 test examples, two
     classes, a pretrained encoder."""
     SST2.locate(data_root())
-    return text_task(SOURCES["sst2"], data_root() / SST2.folder, model, encoder)
+    return text_task(SOURCES["sst2"], data_root() / SST2.folder, model, encoder, encoder_sha256)
 
 
-def load(model: str = DEFAULT_MODEL, encoder: str | None = None, text: TextSource | None = None) -> Task:
+def load(
+    model: str = DEFAULT_MODEL, encoder: str | None = None, text: TextSource | None = None, encoder_sha256: str = ""
+) -> Task:
     """Texts, or pairs of texts, in files of your own that the scenario names (task.text), with a
     pretrained encoder."""
     if text is None:
         raise UsageError("task text: needs task.text with the keys train, test, columns and label, got none")
     for name in (text.train, text.test):
-        below_data_root(name, "task.text")
-        if not (data_root() / name).is_file():
-            raise MissingDataError(f"task text: there is no file {data_root() / name}; put it there, or set FEDBENCH_DATA")
-    task = text_task(text, data_root(), model, encoder)
+        file_below_data_root(name, "task.text")
+    task = text_task(text, data_root(), model, encoder, encoder_sha256)
     task.dataset.check_apart(f"task.text.test {shown(text.test)}")
     return task
 
 
-def text_task(source: TextSource, folder: Path, model: str, encoder: str | None) -> Task:
+def text_task(source: TextSource, folder: Path, model: str, encoder: str | None, encoder_sha256: str = "") -> Task:
     """Returns the task of a source.
 
     Args:
@@ -139,8 +142,10 @@ def text_task(source: TextSource, folder: Path, model: str, encoder: str | None)
         folder: The folder of the files.
         model: The name of a model; see `make_encoder`.
         encoder: The encoder's folder below the data root, or None for that of the package.
+        encoder_sha256: If given, the sum that the encoder's files must have.
 
     Raises:
+        UsageError: A file has not the sum that it must have.
         MissingDataError: A library or a file of the encoder is not on this machine.
         RecordError: A file is not what it should be. Weights are checked only when they are used.
     """
@@ -148,7 +153,11 @@ def text_task(source: TextSource, folder: Path, model: str, encoder: str | None)
     outline = make_encoder(model, encoder, source.shape, CLASSES)
     sums = checked_sums(outline.folder, packaged=encoder is None)
     files = {f"encoder/{name}": sum_of for name, sum_of in sums.items()}
-    files |= {f"data/{name}": places.sha256(folder / name) for name in (source.train, source.test)}
+    texts = {name: places.sha256(folder / name) for name in (source.train, source.test)}
+    files |= {f"data/{name}": sum_of for name, sum_of in texts.items()}
+    _check_sum(f"task.encoder {shown(encoder)}", encoder_sha256, places.sum_of(sums))
+    for (name, found), expected in zip(texts.items(), source.sha256 or texts.values(), strict=True):
+        _check_sum(f"task.text {shown(name)}", expected, found)
     data = dataset(source, folder, outline)
     return Task(source.name, make_encoder(model, encoder, data.shape, data.classes), data, files=files)
 
@@ -181,6 +190,11 @@ def _numbered(labels: npt.NDArray[np.int64], known: npt.NDArray[np.int64], where
         row = int(unknown[0])
         raise RecordError(f"{where}, row {row} has {labels[row]}, which the training texts do not have")
     return np.searchsorted(known, labels).astype(np.int64)
+
+
+def _check_sum(what: str, expected: str, got: str) -> None:
+    if expected not in ("", got):
+        raise UsageError(f"{what}: its sha256 must be {expected[:16]}.., got {got[:16]}..: it is another one")
 
 
 def _check_count(file: Path, expected: Count | None, got: Count) -> None:

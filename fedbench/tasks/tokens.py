@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedbench import plain_files
+from fedbench.encoder_folder import TOKENIZER
 from fedbench.errors import RecordError, one_line
 from fedbench.tasks.data import Examples
-from fedbench.tasks.encoder_files import TOKENIZER, BertConfig, require_libraries
+from fedbench.tasks.encoder_files import BertConfig, require_libraries
 from fedbench.tasks.text_files import Texts
 
 if TYPE_CHECKING:

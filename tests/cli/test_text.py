@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.tasks.encoder_files import PACKAGE
+from fedbench.encoder_folder import PACKAGE
 
 from ..tiny_bert import write_root
 

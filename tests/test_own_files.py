@@ -125,3 +125,38 @@ def test_shards_are_one_table_or_the_splits_that_their_names_begin_with(tmp_path
     for names in (("train-0.parquet", "more.parquet"), ("test-0.parquet", "validation-0.parquet")):
         with pytest.raises(UsageError, match="expected shards of a split train, and test if there is one, got"):
             own_files.parts_of(folder_of(tmp_path / names[1], *names))
+
+
+STRAY = (
+    ".DS_Store",
+    "Thumbs.db",
+    "desktop.ini",
+    "a/Thumbs.db",
+    "a/._0.png",
+    "b/@eaDir/0.png",
+    "__pycache__/x.pyc",
+    "a/__pycache__/x.pyc",
+)
+
+
+def write_all(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(name.encode())
+    return folder
+
+
+@pytest.mark.parametrize("above", ["", "train/", "data/train/"])
+def test_what_systems_leave_in_a_folder_of_images_is_no_part_of_it(above: str, tmp_path: Path) -> None:
+    images = [f"{part}{label}/0.png" for part in ([above, "test/"] if above == "train/" else [above]) for label in "ab"]
+    folder = write_all(tmp_path / "mine", *images) / ("data" if above.startswith("data") else "")
+    before = own_files.sha256(folder)
+    write_all(folder, *STRAY, *(f"{above.removeprefix('data/')}{name}" for name in STRAY), "classes.json", "metadata.parquet")
+    assert (own_files.kind_of(folder), own_files.sha256(folder)) == ("images", before)
+
+
+def test_images_beside_tables_do_not_change_what_they_are(tmp_path: Path) -> None:
+    """Such as those of a README."""
+    shards = write_all(tmp_path / "a", "train-0.parquet", "test-0.parquet", "assets/logo.png", "assets/plot.png")
+    assert own_files.kind_of(shards) == "shards"
+    assert own_files.kind_of(write_all(tmp_path / "b", "all_data.json", "docs/plot.png")) == "leaf"

@@ -100,7 +100,7 @@ def _read(folder: Path, sha256: str) -> tuple[Trace, ...]:
 def _contents(folder: Path) -> dict[str, bytes]:
     """Returns the content of the files with traces, by name and in the order of names."""
     try:
-        names = sorted(file.name for file in folder.iterdir() if file.suffix in SUFFIXES and not file.name.startswith("."))
+        names = sorted(file.name for file in folder.iterdir() if file.suffix in SUFFIXES and not places.is_left_behind(file.name))
     except OSError as error:
         raise UsageError(f"network.trace.folder {folder}: cannot be read: {error.strerror}") from None
     if not 1 <= len(names) <= MOST_FILES:

@@ -19,7 +19,7 @@ from typing import IO, cast
 
 import pyarrow as pa
 
-from fedbench import own_files, plain_files
+from fedbench import own_files, places, plain_files
 from fedbench.errors import FedbenchError, UsageError, one_line, shown
 from fedbench.tasks.own.arrow_columns import ArrowColumn
 from fedbench.tasks.own.columns import Column, Place, Table
@@ -86,9 +86,9 @@ def _opened(path: Path, limits: Limits) -> Iterator[tuple[dict[str, list[str]], 
 
 
 def _images(names: Iterable[str]) -> list[str]:
-    """Returns the names without hidden ones, and without those of files that stand in a folder
-    without images, such as a README."""
-    seen = [name for name in names if not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)]
+    """Returns the names without what systems leave behind, and without those of files that stand in
+    a folder without images, such as a README."""
+    seen = [name for name in names if not any(map(places.is_left_behind, PurePosixPath(name).parts))]
     folders = {PurePosixPath(name).parent for name in seen if name.lower().endswith(own_files.IMAGES)}
     return [name for name in seen if PurePosixPath(name).parent in folders]
 

@@ -50,7 +50,10 @@ def write_folder(folder: Path, above: str = "", only: str = "") -> Path:
 def write_archive(folder: Path, ending: str, above: str = "", only: str = "") -> Path:
     root = write_folder(folder / "unpacked", above, only)
     (root / "README.md").write_text("x")
-    (root / ".DS_Store").write_text("x")
+    for name in (".DS_Store", "train/bee/Thumbs.db", "train/dog/desktop.ini", "__pycache__/x.pyc"):
+        file = root / above / name.removeprefix(only)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("x")
     names = [str(file.relative_to(root)) for file in root.rglob("*")]
     RANDOM.shuffle(names)
     path = folder / f"mine{ending}"

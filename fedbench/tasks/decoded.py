@@ -3,9 +3,10 @@ unpacking the published ones, and share these pages.
 
 An entry is a file: a line with the format, the SHA-256 of all that follows, the header's length, a
 header in JSON, and the arrays. Its name has the name of the data set, and a key of what the entry
-is made from: path, size and time of the source files, and the code of this package. An entry is
-written under another name and then renamed, so that several processes may make it at a time. It is
-checked whenever it is opened, and a damaged one is made again.
+is made from: path, size and time of the source files, or their sums where nobody publishes them,
+and the code of this package. An entry is written under another name and then renamed, so that
+several processes may make it at a time. It is checked whenever it is opened, and a damaged one is
+made again.
 """
 
 from __future__ import annotations

@@ -158,13 +158,14 @@ def text_task(source: TextSource, folder: Path, model: str, encoder: str | None,
     _check_sum(f"task.encoder {shown(encoder)}", encoder_sha256, places.sum_of(sums))
     for (name, found), expected in zip(texts.items(), source.sha256 or texts.values(), strict=True):
         _check_sum(f"task.text {shown(name)}", expected, found)
-    data = dataset(source, folder, outline)
+    data = dataset(source, folder, outline, (*texts.values(), sums[TOKENIZER]))
     return Task(source.name, make_encoder(model, encoder, data.shape, data.classes), data, files=files)
 
 
-def dataset(source: TextSource, folder: Path, model: EncoderModel) -> Dataset:
+def dataset(source: TextSource, folder: Path, model: EncoderModel, sums: Sequence[str]) -> Dataset:
     """Returns the data set of a source: token ids by the encoder's tokenizer, float32 (n, tokens)
-    or (n, 2, tokens), with as many classes as there are labels."""
+    or (n, 2, tokens), with as many classes as there are labels. `sums` are those of the files from
+    which it is made."""
 
     def made() -> Dataset:
         tokenizer = read_tokenizer(model.folder, model.config, source.tokens)
@@ -178,8 +179,7 @@ def dataset(source: TextSource, folder: Path, model: EncoderModel) -> Dataset:
             parts.append(encoded(dataclasses.replace(texts, labels=labels), tokenizer))
         return Dataset(source.name, parts[0], parts[1], 0 if known is None else len(known))
 
-    sources = [folder / source.train, folder / source.test, model.folder / TOKENIZER]
-    return kept(source.name, sources, (source, model.config.pad_token_id, model.config.vocab_size), made)
+    return kept(source.name, (), (source, sums, model.config.pad_token_id, model.config.vocab_size), made)
 
 
 def _numbered(labels: npt.NDArray[np.int64], known: npt.NDArray[np.int64], where: str) -> npt.NDArray[np.int64]:

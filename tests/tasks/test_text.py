@@ -4,6 +4,7 @@ missing."""
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,16 @@ def test_another_tokenizer_is_another_entry_of_the_cache(root: Path) -> None:
     longer = text.load("encoder_head", "encoders/tiny", dataclasses.replace(MINE, tokens=14)).dataset
     assert (first.shape, longer.shape) == ((12,), (14,))
     assert np.array_equal(first.train.x, text.load("encoder_full", "encoders/tiny", MINE).dataset.train.x)
+
+
+def test_other_texts_of_the_same_size_and_time_are_another_entry_too(root: Path) -> None:
+    """Archives give all files one time."""
+    file = root / "mine" / "train.tsv"
+    os.utime(file, ns=(1, 1))
+    before = text.load("encoder_head", "encoders/tiny", MINE).dataset.train.y
+    write_tsv(file, [(words, 1 - label) for words, label in sentences(120)])
+    os.utime(file, ns=(1, 1))
+    assert text.load("encoder_head", "encoders/tiny", MINE).dataset.train.y.tolist() == (1 - before).tolist()
 
 
 def test_what_is_missing_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

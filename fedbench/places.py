@@ -43,13 +43,26 @@ def found(name: str, what: str, folders: Iterable[Path] = ()) -> Path:
     if not name:
         raise UsageError(f"{what}: must name a file or a folder, got ''")
     places = [*(folder / name for folder in folders), Path(name), data_root() / name]
-    for place in places:
-        if _exists(place):
-            return place
-    looked = ", ".join(shown(place) for place in dict.fromkeys(places))
+    return _existing(places, name, what, "" if Path(name).is_absolute() else name)[0]
+
+
+def found_again(name: str, what: str) -> list[Path]:
+    """Returns what may be the file or folder that a record names; its sum says which one is. Data
+    may have moved since, so of an absolute path the name alone is looked for too, in the working
+    directory and in the data root. MissingDataError if there is none."""
+    short = Path(name).name if Path(name).is_absolute() else name
+    return _existing([Path(name), Path(short), data_root() / short], name, what, short)
+
+
+def _existing(places: Iterable[Path], name: str, what: str, in_data_root: str) -> list[Path]:
+    """Returns those of the places that exist. MissingDataError, which says what the data root could
+    have, if none does."""
+    places = list(dict.fromkeys(places))
+    if existing := [place for place in places if _exists(place)]:
+        return existing
     raise MissingDataError(
-        f"{what} {shown(name)}: not on this machine; looked for {looked}. Put it there, or set FEDBENCH_DATA to a folder that has "
-        f"{shown(name)}"
+        f"{what} {shown(name)}: not on this machine; looked for {', '.join(map(shown, places))}. Put it there"
+        + (f", or set FEDBENCH_DATA to a folder that has {shown(in_data_root)}" if in_data_root else "")
     )
 
 

@@ -74,7 +74,7 @@ def traces_of(name: str, sha256: str) -> tuple[Trace, ...]:
     """Returns the traces in the folder of this name, in the order of their files' names.
     MissingDataError if it is nowhere, UsageError if its files do not have the sum `sha256` or hold
     no traces."""
-    return _read(places.found(name, FOLDER), sha256)
+    return _read(places.found_again(name, FOLDER)[0], sha256)
 
 
 @functools.lru_cache(maxsize=4)

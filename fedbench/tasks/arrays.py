@@ -77,19 +77,28 @@ def load(source: Source, model: str = "softmax") -> Task:
 
 def dataset(source: Source) -> Dataset:
     """Returns the data set of a source. The errors are those of `load`."""
-    files = [
-        places.found(file, key) for key, file in (("task.file", source.file), ("task.test", source.test)) if file is not None
-    ]
-    sums = tuple(own_files.sha256(file) for file in files)
-    for file, found, expected in zip(files, sums, source.sha256 or sums, strict=True):
-        if found != expected:
-            raise UsageError(
-                f"task file {shown(file)}: its sha256 must be {expected[:16]}.., got {found[:16]}..: it is another one"
-            )
+    named = [(key, file) for key, file in (("task.file", source.file), ("task.test", source.test)) if file is not None]
+    if source.sha256:
+        files = [_with_sum(places.found_again(file, key), of) for (key, file), of in zip(named, source.sha256, strict=True)]
+    else:
+        files = [places.found(file, key) for key, file in named]
     if own_files.kind_of(files[0]) not in DECODED:
         return _read(source, files)
+    sums = source.sha256 or tuple(map(own_files.sha256, files))
     nameless = dataclasses.replace(source, file="", test=None, sha256=())
     return kept(f"own-{sums[0][:16]}", (), (nameless, sums), lambda: _read(source, files))
+
+
+def _with_sum(files: Sequence[Path], expected: str) -> Path:
+    """Returns the file with this sum. UsageError, which names the first, if none has it."""
+    sums = {}
+    for file in files:
+        sums[file] = own_files.sha256(file)
+        if sums[file] == expected:
+            return file
+    raise UsageError(
+        f"task file {shown(files[0])}: its sha256 must be {expected[:16]}.., got {sums[files[0]][:16]}..: it is another one"
+    )
 
 
 def _read(source: Source, files: Sequence[Path]) -> Dataset:

@@ -197,6 +197,33 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         arrays.load(source(tmp_path / "splits"))
 
 
+def test_data_that_have_moved_are_known_by_their_sum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record may name an absolute path; a file of the same name with another sum is none of its
+    data."""
+    for folder in ("before", "data", "here"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path / "here")
+    file = write_npz(tmp_path / "before", COLUMNS)
+    given = source(file, sha256=(places.sha256(file),))
+    file.rename(tmp_path / "mine.npz")
+    with pytest.raises(
+        MissingDataError,
+        match=rf"task.file {file}: not on this machine; looked for {file}, mine.npz, {tmp_path}/data/mine.npz. Put it there, or set "
+        "FEDBENCH_DATA to a folder that has mine.npz",
+    ):
+        arrays.dataset(given)
+    write_npz(tmp_path / "here", {"animal": LABELS[1:], "x": X[1:], "who": OWNERS[1:]})
+    with pytest.raises(
+        UsageError, match=rf"task file mine.npz: its sha256 must be {given.sha256[0][:16]}.., got .*: it is another one"
+    ):
+        arrays.dataset(given)
+    (tmp_path / "mine.npz").rename(tmp_path / "data" / "mine.npz")
+    assert len(arrays.dataset(given).train) == 16
+    with pytest.raises(MissingDataError, match=rf"{file}: not on this machine; looked for {file}. Put it there$"):
+        arrays.dataset(source(file))  # a user's own words are meant as they stand
+
+
 @pytest.mark.parametrize("write", WRITERS)
 def test_columns_of_the_test_file_are_matched_by_name(write: Callable[[Path, dict[str, Any]], Path], tmp_path: Path) -> None:
     (tmp_path / "test").mkdir()

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import own_models
-from fedbench.errors import MissingDataError, UsageError
+from fedbench.errors import MissingDataError, UsageError, one_line
+from fedbench.kernels.checks import is_whole
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.types import Array
 
@@ -38,7 +39,7 @@ class Task:
         A name of the library, ``path/to/mynet.py:Net``, or a class or function in a file that makes
         a torch.nn.Module.
     classes : int, optional
-        The number of classes. Default: one more than the largest label.
+        The number of classes, from 2. Default: one more than the largest label.
 
     Attributes
     ----------
@@ -71,12 +72,14 @@ class Task:
         self, train: object, test: object, model: str | Callable[..., object] = "softmax", classes: int | None = None
     ) -> None:
         parts = _examples("train", train), _examples("test", test)
-        most = max(int(part.y.max(initial=0)) for part in parts) + 1 if classes is None else classes
         if classes is None:
             _check_known(*parts)
-        owners = 0 if parts[0].owner is None else int(parts[0].owner.max(initial=-1)) + 1
-        name = f"{PREFIX}{_sum(parts, most)}"
-        data = Dataset("given", *parts, classes=max(most, 2), owners=owners)
+            classes = max(int(part.y.max()) for part in parts) + 1
+        elif not (is_whole(classes) and 2 <= classes <= LARGEST_LABEL):
+            raise UsageError(f"task classes: expected a whole number from 2 to {LARGEST_LABEL}, got {classes!r:.60}")
+        owners = 0 if parts[0].owner is None else len(np.unique(parts[0].owner))
+        name = f"{PREFIX}{_sum(parts, classes)}"
+        data = Dataset("given", *parts, classes=int(classes), owners=owners)
         data.check_apart("task test")
         _HELD[name] = data
         object.__setattr__(self, "name", name)
@@ -129,10 +132,13 @@ def _examples(what: str, found: Any) -> Examples:
     columns = found if isinstance(found, tuple) else _columns(what, found)
     if len(columns) not in (2, 3):
         raise UsageError(f"task {what}: expected (features, labels) or (features, labels, owners), got {len(columns)} arrays")
-    try:
-        x = np.ascontiguousarray(np.asarray(columns[0]), np.float32)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"task {what}: features must be numbers of one shape: {error}") from None
+    x = _array(f"task {what}: features", columns[0])
+    if x.dtype.kind not in "iubf":
+        raise UsageError(f"task {what}: features must be numbers, got {x.dtype}; make numbers of them first")
+    if not len(x):
+        raise UsageError(f"task {what}: has no examples; a task needs at least one in train and in test")
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, which Dataset refuses
+        x = np.ascontiguousarray(x, np.float32)
     whole = [_whole(f"task {what}: {name}", one) for name, one in zip(("labels", "owners"), columns[1:], strict=False)]
     if whole[0].size and not 0 <= whole[0].min() <= whole[0].max() < LARGEST_LABEL:
         raise UsageError(f"task {what}: labels must be from 0 to {LARGEST_LABEL - 1}, got {whole[0].min()} to {whole[0].max()}")
@@ -155,14 +161,24 @@ def _columns(what: str, found: Any) -> tuple[object, ...]:
     pairs = [found[i] for i in range(len(found))]
     if wrong := [i for i, pair in enumerate(pairs) if not isinstance(pair, tuple | list) or len(pair) != 2]:
         raise UsageError(f"task {what}: example {wrong[0]} must be a pair of features and a label, got {pairs[wrong[0]]!r:.80}")
-    return [np.asarray(x) for x, _ in pairs], [np.asarray(y) for _, y in pairs]
+    return [_array(f"task {what}: features", x) for x, _ in pairs], [_array(f"task {what}: labels", y) for _, y in pairs]
+
+
+def _array(what: str, column: Any) -> Array:
+    """Returns a column as an array. UsageError for what numpy makes none of, and for values that are
+    masked, since an array has them all."""
+    if np.ma.is_masked(column):
+        raise UsageError(
+            f"{what}: {int(np.ma.getmaskarray(column).sum()):,} values are masked; remove these examples or fill them in"
+        )
+    try:
+        return np.asarray(column)
+    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: a tensor with a gradient
+        raise UsageError(f"{what} must be numbers of one shape: {one_line(error)}") from None
 
 
 def _whole(what: str, column: Any) -> npt.NDArray[np.int64]:
-    try:
-        array = np.asarray(column)
-    except ValueError as error:
-        raise UsageError(f"{what} must be whole numbers: {error}") from None
+    array = _array(what, column)
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise UsageError(f"{what} must be whole numbers (n,), got {array.dtype} {array.shape}")
     return np.ascontiguousarray(array, np.int64)

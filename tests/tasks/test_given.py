@@ -48,7 +48,7 @@ def test_what_a_run_gets_are_the_arrays() -> None:
     held = given.dataset(task().name)
     assert (held.train.x.tobytes(), held.test.y.tolist(), held.classes) == (X[:90].tobytes(), Y[90:].tolist(), 3)
     owned = fb.Task((X[:90], Y[:90], Y[:90] * 2), (X[90:], Y[90:]))
-    assert given.dataset(owned.name).owners == 5
+    assert given.dataset(owned.name).owners == 3
     found = record(owned, "partition={kind: natural}", "clients=3")
     assert found.state == "finished"
 
@@ -156,19 +156,56 @@ def test_a_data_set_of_torch() -> None:
         ((X, Y - 1), r"task train: labels must be from 0 to 99999, got -1 to 1"),
         ((X, Y, Y.astype(str)), r"task train: owners must be whole numbers \(n,\), got <U"),
         ((X, Y[:5]), r"examples: y must be \(120,\), one label per row of x"),
-        ((["a"], [0]), r"task train: features must be numbers of one shape: could not convert string"),
+        ((["a"], [0]), r"task train: features must be numbers, got <U1"),
         (([[1, 2], [3]], [0, 1]), r"task train: features must be numbers of one shape: "),
         (X, r"task train: expected arrays \(features, labels\), or a data set of torch, got ndarray"),
         (3, r"task train: expected arrays \(features, labels\), or a data set of torch, got int"),
         ([1, 2], r"task train: example 0 must be a pair of features and a label, got 1"),
         ((X * np.nan, Y), r"data set given, train: x\[0\] is not finite"),
-        ((X[:0], Y[:0]), r"data set given, train: has no examples"),
+        ((X[:0], Y[:0]), r"task train: has no examples"),
+        (
+            (X.astype("datetime64[s]"), Y),
+            r"task train: features must be numbers, got datetime64\[s\]; make numbers of them first",
+        ),
+        ((X * 1j, Y), r"task train: features must be numbers, got complex"),
+        ((X.astype(str), Y), r"task train: features must be numbers, got <U"),
+        ((np.ma.masked_greater(X, 2), Y), r"task train: features: \d+ values are masked; remove these examples or fill them in"),
+        ((X, np.ma.masked_equal(Y, 2)), r"task train: labels: 40 values are masked"),
+        ((X * np.float64(1e300), Y), r"data set given, train: x\[0\] is not finite"),
+        ((X, Y * 0), r"task test: label 1 is that of no training example"),
         ((X[:, :2], Y), r"an example is \(2,\) in train, \(4,\) in test"),
     ],
 )
 def test_one_line_for_what_is_no_data(train: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         fb.Task(train, (X, Y))
+
+
+@pytest.mark.extra("torch")
+def test_a_tensor_with_a_gradient() -> None:
+    from torch import from_numpy
+
+    with pytest.raises(
+        UsageError, match=r"task train: features must be numbers of one shape: Can't call numpy\(\) on Tensor that req"
+    ):
+        fb.Task((from_numpy(X).requires_grad_(), Y), (X[:9], Y[:9]))
+
+
+@pytest.mark.parametrize("classes", ["3", 1, 3.0, True, 1_000_000])
+def test_what_is_no_number_of_classes(classes: Any) -> None:
+    with pytest.raises(UsageError, match=f"task classes: expected a whole number from 2 to 100000, got {classes!r}"):
+        task(classes=classes)
+
+
+def test_one_class_is_none() -> None:
+    with pytest.raises(UsageError, match="data set given: classes must be >= 2, got 1"):
+        fb.Task((X, Y * 0), (X[:9], Y[:9] * 0))
+
+
+def test_owners_need_not_be_numbered_one_after_the_other() -> None:
+    of = fb.Task((X, Y, np.where(Y == 0, 3, 900)), (X[:9], Y[:9]))
+    with pytest.raises(UsageError, match=r"of 2 owners 2 have so many; lower min_examples or ask for fewer clients"):
+        record(of, "partition={kind: natural}", "clients=3")
 
 
 def test_a_test_label_that_no_training_example_has() -> None:

@@ -1,5 +1,5 @@
-"""What the file of a suite holds, with the points of its design and the search space that it brings
-in the place of their names, and its metrics in full."""
+"""What the file of a suite holds, with its scenarios, the points of its design and the search space
+that it brings in the place of their names, and its metrics in full."""
 
 from __future__ import annotations
 
@@ -18,8 +18,24 @@ from fedbench.suites.design.points import points
 def content_of(file: Path) -> Mapping[str, object]:
     """Returns the content of a suite's file. Raises UsageError for a design, a search space or a
     metric that cannot be read."""
-    content = _with_space(_with_points(plain_files.mapping(file, "suite"), file), file)
+    content = _with_space(_with_points(_with_scenarios(plain_files.mapping(file, "suite"), file), file), file)
     return own_data.with_metrics(content, str(file), by_user=True)
+
+
+def _with_scenarios(content: Mapping[str, object], file: Path) -> Mapping[str, object]:
+    """Returns the content of a suite's file with the paths of the scenarios, its own and those of
+    points, that lie in its folder. Others are names of the library, or looked for in the working
+    directory."""
+
+    def placed(part: Mapping[str, object]) -> Mapping[str, object]:
+        given = part.get("scenario")
+        is_beside = isinstance(given, str) and given.endswith((".yaml", ".yml")) and (file.parent / given).is_file()
+        return {**part, "scenario": str(file.parent / str(given))} if is_beside else part
+
+    points = content.get("points")
+    if isinstance(points, list):
+        content = {**content, "points": [placed(one) if isinstance(one, Mapping) else one for one in points]}
+    return placed(content)
 
 
 def _with_points(content: Mapping[str, object], file: Path) -> Mapping[str, object]:

@@ -12,6 +12,7 @@ import yaml
 from fedbench import registry
 from fedbench.algorithms.fedavg import FedAvg
 from fedbench.errors import UsageError
+from fedbench.scenarios import load as scenarios
 from fedbench.suites import space as spaces
 from fedbench.suites import suite as suites
 from fedbench.suites.suite import LIBRARY, Suite, load, names
@@ -153,6 +154,24 @@ def test_a_search_space_may_be_in_the_suite_or_in_a_file_beside_it(tmp_path: Pat
     assert load("mine.yaml").content_hash() == filed.content_hash()
     assert load(written(tmp_path, **spaced(str(tmp_path / "spaces/own.yaml")))).design_hash() == filed.design_hash()
     assert spaces.load(tuning_of(filed).space).of(FedAvg)["local_lr"].low == 0.01
+
+
+def test_scenarios_may_lie_beside_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own and those of points, whatever the folder in which somebody is."""
+    base = tmp_path / "scenarios" / "base.yaml"
+    base.parent.mkdir()
+    base.write_text(json.dumps(scenarios.load("digits-demo").resolved()))
+    points = [{"name": "a"}, {"name": "b", "scenario": "scenarios/base.yaml"}]
+    file = written(tmp_path, scenario="scenarios/base.yaml", points=points)
+    beside = load(file)
+    assert [beside.scenario_at(one) for one in beside.points] == 2 * [scenarios.load("digits-demo")]
+    monkeypatch.chdir(tmp_path / "scenarios")
+    (tmp_path / "scenarios" / "scenarios").mkdir()
+    (tmp_path / "scenarios" / "scenarios" / "base.yaml").write_text("{}")
+    assert load("../mine.yaml").content_hash() == beside.content_hash()
+    base.rename("other.yaml")  # in the working directory
+    other = load(written(tmp_path, scenario="other.yaml", points=points[:1]))
+    assert other.scenario_at(other.points[0]) == scenarios.load("digits-demo")
 
 
 @pytest.mark.parametrize("change", [{"name": "other"}, {"algorithms": {"fedavg": SPACE["algorithms"]["fedavg"]}}])

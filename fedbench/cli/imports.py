@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
+import yaml
 
+from fedbench import places
 from fedbench.cli.output import put, say, writing
 from fedbench.errors import UsageError
 from fedbench.scenarios import imports, trace_files
@@ -33,7 +36,8 @@ def traces(
     Writes a folder with a CSV file for each log.
     """
     suffixes = (*trace_files.SUFFIXES, ".log", ".txt")
-    logs = sorted(file for file in folder.iterdir() if file.suffix in suffixes) if folder.is_dir() else []
+    files = folder.iterdir() if folder.is_dir() else ()
+    logs = sorted(file for file in files if file.suffix in suffixes and not places.is_left_behind(file.name))
     if not logs:
         raise UsageError(f"import traces {folder}: expected a folder with files {', '.join(suffixes)}, got none")
     names = [f"{file.stem}.csv" for file in logs]
@@ -46,7 +50,7 @@ def traces(
             (output / name).write_text(text, encoding="utf-8")
     sum_of_all = trace_files.sum_of({name: text.encode() for name, text in texts.items()})
     say(f"{len(names)} traces -> {output}")
-    put(f"  network: {{trace: {{folder: {output}, sha256: {sum_of_all}}}}}")
+    _put_keys(network={"trace": {"folder": str(output), "sha256": sum_of_all}})
 
 
 @app.command()
@@ -63,7 +67,8 @@ def devices(
     Reads client_device_capacity of FedScale. Code in the pickle is not run.
     """
     _write("devices", output, imports.devices(source, clients, factor))
-    put(f"  clients: {clients}\n  compute: {{kind: devices, file: {output}}}\n  network: {{trace: {{file: {output}}}}}")
+    file = {"file": str(output)}
+    _put_keys(clients=clients, compute={"kind": "devices", **file}, network={"trace": file})
 
 
 @app.command()
@@ -78,7 +83,14 @@ def availability(
     Reads client_behave_trace of FedScale. Code in the pickle is not run.
     """
     _write("availability", output, imports.availability(source, clients, seconds))
-    put(f"  clients: {clients}\n  availability: {{kind: table, file: {output}}}")
+    _put_keys(clients=clients, availability={"kind": "table", "file": str(output)})
+
+
+def _put_keys(**keys: object) -> None:
+    """Prints keys of a scenario, a line each."""
+    for key, value in keys.items():
+        line = yaml.safe_dump({key: value}, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf)
+        put(f"  {line.strip()[1:-1]}")
 
 
 def _write(kind: str, output: Path, imported: imports.Imported) -> None:

@@ -37,8 +37,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_traces(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    for name in ("a.log", "b.txt"):
+    for name in ("a.log", "b.txt", ".c.log"):
         (tmp_path / "logs" / name).write_text(LOG)
+    (tmp_path / "logs" / "._a.log").write_bytes(b"\0\5\x16\7")
     output = said("traces", "logs", "-o", "out", "--latency-seconds", "0.1")
     scenario = with_lines(output)
     assert scenario.network.trace is not None
@@ -55,6 +56,15 @@ def test_traces(tmp_path: Path) -> None:
             UsageError, match=rf"import traces {name}: expected a folder with files .csv, .json, .log, .txt, got none"
         ):
             said("traces", name)
+
+
+@pytest.mark.parametrize("folder", ["o, x", "a: b", "12", "null", "é"])
+def test_names_that_yaml_reads_otherwise_are_quoted(folder: str, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.log").write_text(LOG)
+    scenario = with_lines(said("traces", "logs", "-o", folder))
+    assert scenario.network.trace is not None
+    assert (scenario.network.trace.folder, len(scenario.network.trace.sha256 or "")) == (folder, 64)
 
 
 def test_devices_and_availability(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ FEW = 500_000
 @functools.lru_cache(maxsize=2)
 def load_task(name: str, model: str, **texts: str | TextSource) -> Task:
     """Loads a task by name; it is kept for the next run of the same one in this process. `texts`
-    are the task's options `encoder`, `encoder_sha256` and `text`. Raises UsageError if the task has no such
-    option."""
+    are the task's options `encoder`, `encoder_sha256` and `text`. Raises UsageError if the task has
+    no such option."""
     if unknown := sorted(texts.keys() - text_options(plain(name))):
         raise UsageError(f"task.{unknown[0]}: is not for task {name}")
     return registry.find("task", name)(model=model, **texts)

@@ -165,8 +165,8 @@ def _columns(what: str, found: Any) -> tuple[object, ...]:
 
 
 def _array(what: str, column: Any) -> Array:
-    """Returns a column as an array. UsageError for what numpy makes none of, and for values that are
-    masked, since an array has them all."""
+    """Returns a column as an array. UsageError for what numpy makes none of, and for values that
+    are masked, since an array has them all."""
     if np.ma.is_masked(column):
         raise UsageError(
             f"{what}: {int(np.ma.getmaskarray(column).sum()):,} values are masked; remove these examples or fill them in"

@@ -48,10 +48,10 @@ class Values(Checked):
     tolerance: dict[str, ByPrecision]
 
     def of(self, function: Callable[..., T], *first: object) -> T:
-        """Returns what a function makes of the inputs that it names, or of all if it has
-        `params`."""
+        """Returns what a function makes of the inputs that it names, or of all if it takes any."""
         names = inspect.signature(function).parameters
-        return function(*first, **{name: value for name, value in self.inputs.items() if name in names or "params" in names})
+        takes_any = any(one.kind is one.VAR_KEYWORD for one in names.values())
+        return function(*first, **{name: value for name, value in self.inputs.items() if takes_any or name in names})
 
     def largest(self, got: Mapping[str, object], precision: str) -> float:
         return max(compare(got[name], want, self.tolerance[name][precision], name) for name, want in self.expected.items())

@@ -112,7 +112,7 @@ def _fadas_server(cast: Cast, x: Row, D: list[Row], tmax: list[int], **params: o
 
 
 def _dylu(cast: Cast, step_seconds: Row, steps: int) -> Found:
-    return {"steps": k.steps_by_speed(np.array(step_seconds), steps)}
+    return {"steps": k.steps_by_speed(np.array(step_seconds, np.float64), steps)}
 
 
 def _route(cast: Cast, p: Row, u: Row) -> Found:

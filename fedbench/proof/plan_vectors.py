@@ -25,7 +25,7 @@ POLICIES: dict[str, tuple[type[Dispatch], tuple[str, ...]]] = {
     "broadcast": (Broadcast, ("buffer", "receive")),
     "mailbox": (Mailbox, ("send", "receive", "selections")),
     "poll": (Poll, ("period", "max_steps", "selections")),
-    "turns": (Turns, ("resend",)),
+    "turns": (Turns, ()),
 }
 """Our policies, and what a vector must say of each."""
 OPTIONS = {"buffer": "buffer_size", "dispatch": "order", "period": "period_seconds"}

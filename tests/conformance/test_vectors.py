@@ -275,6 +275,20 @@ def test_names_and_values_of_the_format(name: str, params: dict[str, Any], optio
 def test_unknown_keys_are_ignored(check: Callable[..., Row]) -> None:
     assert check("fedavg-hand", put("hello", "comment")).status == "pass"
     assert check("plan-rounds-basic", put("hello", "schedule", "comment")).status == "pass"
+    for kernel in ("adam", "dylu", "fadas-plain"):
+        assert check(f"kernel-{kernel}", put("hello", "inputs", "comment")).status == "pass"
+
+
+def test_numbers_may_be_whole_and_defaults_may_be_left_out(check: Callable[..., Row]) -> None:
+    """JSON does not tell 4.0 from 4; who has a turn is sent the model unless the vector says
+    otherwise."""
+
+    def whole(vector: Any) -> None:
+        vector["inputs"], vector["expected"] = {"step_seconds": [4, 1, 2], "steps": 16}, {"steps": [4, 16, 8]}
+
+    assert check("kernel-dylu", whole).status == "pass"
+    assert check("plan-turns-hand", drop("schedule", "policy", "resend")).status == "pass"
+    assert check("plan-turns-newest-hand", drop("schedule", "policy", "resend")).status == "fail"
 
 
 @pytest.mark.parametrize("text", ["{", "", "[1, 2]", "7", "\x00"])

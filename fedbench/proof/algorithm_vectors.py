@@ -13,7 +13,7 @@ from pydantic import Field
 
 from fedbench import registry
 from fedbench.algorithms.favano import FAVANO
-from fedbench.engine.execute import Execution
+from fedbench.engine.execute import Diverged, Execution
 from fedbench.engine.public import PublicData
 from fedbench.engine.trainers.base import Backend
 from fedbench.engine.trainers.reference import ReferenceTrainer
@@ -117,7 +117,7 @@ def make_algorithm(name: str, params: Mapping[str, object], updates: Sequence[Up
         if (name, key) == ("rescaled_asgd", "seconds"):  # of the clients' jobs, which the algorithm finds in its Info
             continue
         if key == "staleness" and isinstance(value, dict):
-            options |= {"staleness" if part == "kind" else part: v for part, v in value.items()}
+            options |= {"staleness" if part == "kind" else part: v for part, v in value.items() if v is not None}
         else:
             options[names.get(key, key)] = value
     options |= {key: new for (key, old), new in VALUES_OF.get(name, {}).items() if options.get(key) == old}
@@ -219,7 +219,7 @@ class AlgorithmVector(Checked):
         self, algorithm: Algorithm, problem: Problem, dtype: str, wave: int | None = None, size: int | None = None
     ) -> tuple[list[Vector], State]:
         """Returns the models of all versions and the last state, of a run in waves of at most
-        `wave` jobs and chunks of `size` updates."""
+        `wave` jobs and chunks of `size` updates. Mismatch if it diverges."""
         seconds = self.algorithm.params.get("seconds")
         known = Info(
             problem.clients, problem.n(), problem.p(), job_seconds=None if seconds is None else np.array(seconds, np.float64)
@@ -228,7 +228,10 @@ class AlgorithmVector(Checked):
         execution = Execution(algorithm, ReferenceTrainer(problem, dtype=dtype), info, x0, wave_size=wave)
         execution.public = ScriptedBatches(execution.backend, self.plan.updates)
         first, trace = x0.copy(), Trace()
-        execution.run(scripted_chunks(self.plan, size), [trace])
+        try:
+            execution.run(scripted_chunks(self.plan, size), [trace])
+        except Diverged as error:
+            raise Mismatch(f"x: {error}") from None
         return [first, *trace.x], execution.state
 
 

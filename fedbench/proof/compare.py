@@ -39,8 +39,9 @@ def bits(value: object) -> object:
 def compare(got: object, want: object, tolerance: Mapping[str, float], where: str) -> float:
     """Returns the largest |got - want| / (atol + rtol |want|).
 
-    Mismatch if it is above 1, shapes differ, a value is not finite, or only one of two values is
-    None. `where` names the value in the message.
+    Mismatch if it is above 1, shapes differ, a value of ours is not finite, or only one of two
+    values is None; ValueError if what the vector has is not finite. `where` names the value in the
+    message.
     """
     if want is None or got is None:
         if want is None and got is None:
@@ -55,9 +56,12 @@ def compare(got: object, want: object, tolerance: Mapping[str, float], where: st
     ours, theirs = np.asarray(got, np.float64), np.asarray(want, np.float64)
     if ours.shape != theirs.shape:
         raise Mismatch(f"{where}: expected shape {theirs.shape}, got {ours.shape}")
+    allowed = tolerance["atol"] + tolerance["rtol"] * np.abs(theirs)
+    if not np.isfinite(allowed).all():
+        raise ValueError(f"{where}: expected value and tolerance must be finite")
     if not np.isfinite(ours).all():
         raise Mismatch(f"{where}: not finite")
-    ratio = float((np.abs(ours - theirs) / (tolerance["atol"] + tolerance["rtol"] * np.abs(theirs))).max(initial=0.0))
+    ratio = float((np.abs(ours - theirs) / allowed).max(initial=0.0))
     if ratio > 1:
         raise Mismatch(f"{where}: error is {ratio:.3g} times the tolerance", ratio)
     return ratio

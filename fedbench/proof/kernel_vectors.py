@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -17,6 +18,7 @@ from fedbench.proof.forms import Values
 from fedbench.types import Vector, Weights
 
 Row = list[float]
+Tensor = npt.ArrayLike
 Found = dict[str, object]
 Cast = Callable[[npt.ArrayLike], Vector]
 Rule = Mapping[str, str | float | None]
@@ -79,28 +81,33 @@ def _teacher_mean(cast: Cast, store: list[list[Row] | None], batch: list[int]) -
     return {"teacher": table.mean(batch), "count": table.count}
 
 
-def _clip_step(cast: Cast, params: list[Row], grads: list[list[Row]], clip: float | None, optimizer: Rule) -> Found:
+def _clip_step(cast: Cast, params: list[Tensor], grads: list[list[Tensor]], optimizer: Rule, clip: float | None = None) -> Found:
     """Makes clipped steps on one flat vector of all tensors, so that the norm is that of all.
     Results are split into tensors again for the comparison."""
-    x, name = cast(np.concatenate(params)), optimizer["name"]
+    x, name = cast(_flat(params)), optimizer["name"]
     numbers = {part: float(number) for part, number in optimizer.items() if part != "name" and number is not None}
     if name not in ("sgd", "adam"):
         raise Unsupported(f"optimizer {name!r}")
-    ends = np.cumsum([len(tensor) for tensor in params])[:-1]
+    shapes = [np.shape(tensor) for tensor in params]
+    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
     m, v, steps = np.zeros_like(x), np.zeros_like(x), []
     for step, tensors in enumerate(grads, start=1):
-        g = cast(np.concatenate(tensors))
+        g = cast(_flat(tensors))
         if name == "sgd":
             done = k.clip_sgd(x, g, numbers["lr"], clip)
         else:
             rule = k.AdamRule(numbers["lr"], numbers["beta1"], numbers["beta2"], numbers["eps"], step=step)
             done = k.clip_adam(x, m, v, g, rule, clip)
-        steps.append((np.split(x.copy(), ends), *done))
-    return dict(zip(("params", "norm", "factor"), map(list, zip(*steps, strict=True)), strict=True))
+        steps.append(([part.reshape(shape) for part, shape in zip(np.split(x.copy(), ends), shapes, strict=True)], *done))
+    return {name: [step[i] for step in steps] for i, name in enumerate(("params", "norm", "factor"))}
+
+
+def _flat(tensors: list[Tensor]) -> npt.NDArray[np.float64]:
+    return np.concatenate([np.ravel(tensor) for tensor in tensors])
 
 
 def _fadas_server(cast: Cast, x: Row, D: list[Row], tmax: list[int], **params: object) -> Found:
-    now, fadas = cast(x), make_algorithm("fadas", {name: params[name] for name in OF_FADAS})
+    now, fadas = cast(x), make_algorithm("fadas", {name: params[name] for name in OF_FADAS if name in params})
     assert isinstance(fadas, FADAS)
     (m, v, vhat), steps = (np.zeros_like(now) for _ in range(3)), []
     for step, (direction, longest) in enumerate(zip(D, tmax, strict=True), start=1):

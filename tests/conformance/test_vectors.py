@@ -204,6 +204,19 @@ def test_a_changed_value_fails(check: Callable[..., Row], name: str, change: Cal
     assert where in row.where
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_a_vector_expects_is_finite(check: Callable[..., Row], value: float) -> None:
+    """Else an error of any size would be a share of it, or be no number."""
+    for path, where in ((("expected", "x", 1, 0), "x[1]"), (("tolerance", "float64", "atol"), "x[0]")):
+        row = check("fedavg-hand", put(value, *path))
+        assert (row.status, row.where) == ("error", f"ValueError: {where}: expected value and tolerance must be finite")
+
+
+def test_a_run_that_diverges_fails(check: Callable[..., Row]) -> None:
+    row = check("fedavg-hand", put(1e300, "algorithm", "params", "eta_l"))
+    assert (row.status, row.where) == ("fail", "x: version 1 is not finite")
+
+
 def test_a_job_that_the_vector_does_not_know_fails(check: Callable[..., Row]) -> None:
     """A job in flight at the end, taken out of the expected list."""
     vector = json.loads((SHIPPED / "plan-stream-hand.json").read_text())
@@ -279,6 +292,21 @@ def test_unknown_keys_are_ignored(check: Callable[..., Row]) -> None:
         assert check(f"kernel-{kernel}", put("hello", "inputs", "comment")).status == "pass"
 
 
+def test_tensors_may_have_any_shape(check: Callable[..., Row]) -> None:
+    """The norm is that of all tensors, and what is expected has their shapes."""
+
+    def standing(tensors: list[list[float]]) -> list[list[list[float]]]:
+        return [[[number] for number in tensor] for tensor in tensors]
+
+    def change(vector: Any) -> None:
+        inputs, expected = vector["inputs"], vector["expected"]
+        inputs["params"], inputs["grads"] = standing(inputs["params"]), [standing(step) for step in inputs["grads"]]
+        expected["params"] = [standing(step) for step in expected["params"]]
+
+    assert check("kernel-clip-exact", change).status == "pass"
+    assert check("kernel-clip-exact", lambda v: (change(v), v["expected"]["params"][0].reverse())).status == "fail"
+
+
 def test_numbers_may_be_whole_and_defaults_may_be_left_out(check: Callable[..., Row]) -> None:
     """JSON does not tell 4.0 from 4; who has a turn is sent the model unless the vector says
     otherwise."""
@@ -289,6 +317,8 @@ def test_numbers_may_be_whole_and_defaults_may_be_left_out(check: Callable[..., 
     assert check("kernel-dylu", whole).status == "pass"
     assert check("plan-turns-hand", drop("schedule", "policy", "resend")).status == "pass"
     assert check("plan-turns-newest-hand", drop("schedule", "policy", "resend")).status == "fail"
+    assert check("kernel-fadas-plain", drop("inputs", "tau_c")).status == "pass"
+    assert check("kernel-clip-exact", drop("inputs", "clip")).status == "fail"  # its second step is clipped
 
 
 @pytest.mark.parametrize("text", ["{", "", "[1, 2]", "7", "\x00"])

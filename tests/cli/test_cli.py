@@ -240,9 +240,16 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, jobs: int, program: str, sent
     assert list(tmp_path.glob("runs/*/*/*.partial/checkpoint.bin"))
 
 
-def test_files_are_utf_8_whatever_the_locale_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["catalogue", "-o", "mine.py"],
+        ["new", "algorithm", "mine"],
+        pytest.param(["applicability", "-o", "mine.py"], marks=pytest.mark.slow),
+    ],
+)
+def test_files_are_utf_8_whatever_the_locale_is(arguments: list[str], tmp_path: Path) -> None:
     plain = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-    for arguments in (["catalogue"], ["new", "algorithm", "mine"], ["applicability", "-o", "pairs.md"]):
-        result = fedbench(*arguments, cwd=tmp_path, **plain)
-        assert result.returncode == 0, result.stderr
-    assert "\N{UP DOWN ARROW}" in (tmp_path / "catalogue.html").read_text(encoding="utf-8")
+    result = fedbench(*arguments, cwd=tmp_path, **plain)
+    assert result.returncode == 0, result.stderr
+    assert ("\N{UP DOWN ARROW}" in (tmp_path / "mine.py").read_text(encoding="utf-8")) == (arguments[0] == "catalogue")

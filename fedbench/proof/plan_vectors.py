@@ -33,8 +33,9 @@ OPTIONS = {"buffer": "buffer_size", "dispatch": "order", "period": "period_secon
 
 
 def dispatch_of(policy: Mapping[str, object], clients: int) -> Dispatch:
-    """Returns a vector's policy as ours. Unsupported if its kind, or the value of an option, is one
-    that we do not know, and ValueError if it lacks an option."""
+    """Returns a vector's policy as ours; null is a default. Unsupported if its kind, or the value
+    of an option, is one that we do not know, and ValueError if it lacks an option."""
+    policy = {name: value for name, value in policy.items() if value is not None}
     kind, queue = str(policy["kind"]), policy.get("queue", "none")
     if kind not in POLICIES:
         raise Unsupported(f"policy {kind!r}")

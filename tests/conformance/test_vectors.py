@@ -317,6 +317,8 @@ def test_numbers_may_be_whole_and_defaults_may_be_left_out(check: Callable[..., 
     assert check("kernel-dylu", whole).status == "pass"
     assert check("plan-turns-hand", drop("schedule", "policy", "resend")).status == "pass"
     assert check("plan-turns-newest-hand", drop("schedule", "policy", "resend")).status == "fail"
+    assert check("plan-turns-hand", put(None, "schedule", "policy", "resend")).status == "pass"
+    assert check("plan-stream-hand", put(None, "schedule", "policy", "queue")).status == "pass"
     assert check("kernel-fadas-plain", drop("inputs", "tau_c")).status == "pass"
     assert check("kernel-clip-exact", drop("inputs", "clip")).status == "fail"  # its second step is clipped
 

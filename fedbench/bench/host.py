@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from fedbench.bench.case import AnyCase
 from fedbench.errors import FedbenchError
+from fedbench.process import PYTHON
 
 # By default glibc maps and unmaps every large temporary anew, so that a program of tensor
 # expressions spends most of its time in page faults. With these settings it keeps the memory, which
@@ -48,7 +49,7 @@ def peak_mb(case: AnyCase) -> float:
     and numpy included."""
     environment = {name: value for name, value in os.environ.items() if name not in MALLOC}
     code = f"from fedbench.bench.host import work_once; work_once({case.name!r})"
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run([*PYTHON, "-c", code], capture_output=True, text=True, env=environment, check=False)
     if done.returncode != 0:
         raise FedbenchError(f"{case.name}: the process that measures memory failed: {done.stderr.strip().splitlines()[-1]}")
     return float(done.stdout)

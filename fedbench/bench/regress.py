@@ -34,6 +34,7 @@ from fedbench.bench.compare import Change, verdict
 from fedbench.bench.measure import Ratio, Seconds
 from fedbench.bench.worker import Worker
 from fedbench.errors import FedbenchError, UsageError
+from fedbench.process import PYTHON
 
 WATCHED = 1.15  # a slowdown of 1.3 is found in all of many trials, and one of 1.0 in none
 PROCESSES, FEWEST = 3, 3  # processes of each build, and samples that each takes at least
@@ -58,7 +59,7 @@ def build(commit: str, repository: Path) -> Iterator[Path]:
             (packages / "shared.pth").write_text(
                 "".join(f"{p}\n" for p in sys.path if p.endswith("site-packages")), encoding="utf-8"
             )
-            pip = (sys.executable, "-P", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+            pip = (*PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
             _run(*pip, "--no-build-isolation", "--target", packages, tree)
             yield environment / "bin/python"
         finally:

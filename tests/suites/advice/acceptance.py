@@ -197,14 +197,14 @@ def lists(answers: Answers, specs: Rows, records: Records, costs: Costs) -> List
     return Lists(named, everywhere(costs, specs), whole, spent(specs, records, FEW, COST))
 
 
-def told(said: Sequence[Answers], specs: Sequence[Rows], records: Records, several: Sequence[Lists]) -> None:
+def told(
+    places: Sequence[Asked], said: Sequence[Answers], specs: Sequence[Rows], records: Records, several: Sequence[Lists]
+) -> None:
     """Prints what became of every advice, and of all."""
     found = []
-    for number, one in enumerate(several, 1):
+    for number, (place, one) in enumerate(zip(places, several, strict=True), 1):
         found.append(judged(one.named, one.whole))
-        print(
-            f"{number:2}  {'hit ' if found[-1].hit else 'miss'}  {found[-1].regret:.3f}  {', '.join(one.named) or 'cannot say'}"
-        )
+        print(f"{number:2}  {'hit ' if found[-1].hit else 'miss'}  {found[-1].regret:.3f}  {one.words}; {place.words}")
     on, capped = drawn.ON, len(found) - drawn.AT_ONCE
     for where, those in (("on the map", found[:on]), ("off the map", found[on:capped]), ("all", found[:capped])):
         print(f"{where}: {summary(those)}")
@@ -275,7 +275,7 @@ def _main(words: argparse.Namespace, store: Store) -> None:
     ]
     records |= computed(more, store, words.processes)
     several = [lists(answers, there, records, given.costs[COST]) for answers, there in zip(said, specs, strict=True)]
-    told(said, specs, records, several)
+    told(places, said, specs, records, several)
     if words.picture is not None:
         write(picture.draw(several[: len(several) - drawn.AT_ONCE], WIDTHS["page"]), words.picture)
 

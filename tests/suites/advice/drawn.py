@@ -43,6 +43,11 @@ class Asked:
     def is_other_task(self) -> bool:
         return any(key.startswith("task") for key in self.other)
 
+    @property
+    def words(self) -> str:
+        """What is set, without the budget and the times of evaluations, which follow from it."""
+        return ", ".join(key for key in (*self.other, *self.keys) if not key.startswith(("budget", "evaluation")))
+
     def scenario(self, accuracy: Mapping[tuple[str, ...], float]) -> Scenario:
         """The scenario; `accuracy` is that of central training, by the keys of a task."""
         keys = [*self.other, *self.keys]

@@ -134,6 +134,13 @@ class Lists:
     def cheapest(self, names: Sequence[str]) -> float:
         return min(map(self.over_best, names), default=math.inf)
 
+    @property
+    def words(self) -> str:
+        """The best, and what is named, with its cost over that of the best."""
+        best = min(self.whole.whole, key=lambda name: (self.whole.cost[name], name), default="nobody")
+        named = ", ".join(f"{name} {self.whole.over_best(name):.3f}" for name in self.named)
+        return f"best {best}; named {named or 'nobody'}"
+
 
 def shares(several: Sequence[Lists], ratios: Floats) -> Mapping[str, Floats]:
     """Returns the share of scenarios on which a list has a row that costs at most so many times as

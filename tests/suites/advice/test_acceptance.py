@@ -53,6 +53,7 @@ def test_it_runs_prices_and_goes_on(words: list[str], tmp_path: Path, capsys: py
     first = capsys.readouterr().out
     for line in ("on the map: ", "all: ", "everybody at work: ", "bytes: "):
         assert f"\n{line}" in first
+    assert re.match(r" 1  (hit |miss)  \S+  best \w+; named \w+ .*; clients=8, at_work=4, partition\.kind=iid\n", first)
     assert re.search(r"\nthe same five everywhere: \d of 2; five drawn by chance: \d\.\d of 2 expected\n", first)
     assert "printed ratios" in first.splitlines()[-1]
     acceptance.main([*words, "--price"])

@@ -110,3 +110,15 @@ def test_five_by_chance_are_good_as_often_as_draws_are() -> None:
     for ratio in (1.0, 1.1, 2.0, 10.0):
         wanted = sum(min(five) <= ratio for five in draws) / len(draws)
         assert by_chance(costs, np.array([ratio])) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("named", "missing", "words"),
+    [
+        (["b", "a"], "", "best a; named b 1.050, a 1.000"),
+        (["a", "d"], "a", "best b; named a inf, d inf"),
+        ([], "abc", "best nobody; named nobody"),
+    ],
+)
+def test_a_line_names_the_best_and_what_was_named(named: list[str], missing: str, words: str) -> None:
+    assert Lists(named, [], _spent(missing), _spent("")).words == words

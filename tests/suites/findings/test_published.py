@@ -84,7 +84,7 @@ def test_a_site_is_made_of_the_records(found: list[Results], maps: dict[str, Map
     index = write(documents, tmp_path, beside=beside)
     assert check(tmp_path) == []
     there = [rows for one in found[:1] for kind in (True, False) for rows in one.complete(tuned=kind).values()]
-    assert f"{sum(len(runs) for rows in there for runs in rows.values()):,} runs on boards" in index.read_text()
+    assert f" runs, {sum(len(runs) for rows in there for runs in rows.values()):,} on boards" in index.read_text()
     rows = sum(len(of_point) for one in found for kind in (True, False) for of_point in one.complete(tuned=kind).values())
     pages = sum(1 for one in found for _ in (tmp_path / one.suite.name).glob("*/*.html"))
     assert pages == rows, "a page a row"

@@ -17,7 +17,8 @@ set, and the median regret of the first named is 10 % or less, in seconds (`judg
 is printed decides nothing: the ten scenarios with everybody at work, gradients and bytes, which are
 judged by FEW seeds, how many of the printed ratios have what was measured in their interval, and
 what two lists are worth that ask nobody: the five with the smallest mean regret at all points of
-the map, and five drawn by chance.
+the map, and five drawn by chance. How often only one of two lists is good was added when the
+results were there.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import binomtest
 
 import fedbench as fb
 from fedbench.analysis.axes import SECONDS
@@ -67,6 +69,7 @@ from tests.suites.advice.judging import (
     REGRET,
     Lists,
     Spent,
+    alone,
     covered,
     holds,
     judged,
@@ -218,6 +221,9 @@ def told(
     print(
         f"the same five everywhere: {close[EVERYWHERE]:.0f} of {capped}; five drawn by chance: {close[BY_CHANCE]:.1f} of {capped} expected"
     )
+    ours, theirs = alone(several[:capped])
+    by_chance = binomtest(ours, ours + theirs).pvalue if ours + theirs else 1.0
+    print(f"only the five named: {ours}; only the same five everywhere: {theirs} (sign test: p = {by_chance:.3f})")
     inside = [one for answers, here in zip(said, several, strict=True) for one in covered(answers[COST], COST, here.whole)]
     print(f"{sum(inside)} of {len(inside)} printed ratios have what was measured between their ends")
 

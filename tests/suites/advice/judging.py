@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import binomtest, hypergeom, quantile_test
 
 from fedbench.analysis.axes import AXES
@@ -155,12 +156,25 @@ def shares(several: Sequence[Lists], ratios: Floats) -> Mapping[str, Floats]:
     return found | {BY_CHANCE: np.mean(chance, axis=0)}
 
 
+def alone(several: Sequence[Lists]) -> tuple[int, int]:
+    """Returns on how many scenarios only the five named have a row within CLOSE of the best, and on
+    how many only the same five everywhere."""
+    ratio = np.array([CLOSE])
+    named = _within([one.cheapest(one.named) for one in several], ratio)[:, 0]
+    everywhere = _within([one.cheapest(one.everywhere) for one in several], ratio)[:, 0]
+    return int((named & ~everywhere).sum()), int((everywhere & ~named).sum())
+
+
 def _at_most(values: Sequence[float], ratios: Floats) -> Floats:
-    return np.asarray((np.array(values)[:, None] <= ratios * (1 + 1e-12)).mean(axis=0))
+    return np.asarray(_within(values, ratios).mean(axis=0))
+
+
+def _within(values: Sequence[float], ratios: Floats) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.array(values)[:, None] <= ratios * (1 + 1e-12))
 
 
 def by_chance(costs: Sequence[float], ratios: Floats) -> Floats:
     """Returns how probable it is that of MOST_ROWS rows drawn by chance, given the cost of all over
     that of the best, one costs at most so much."""
-    good = (np.array(costs)[:, None] <= ratios * (1 + 1e-12)).sum(axis=0)
+    good = _within(costs, ratios).sum(axis=0)
     return np.asarray(1 - hypergeom.pmf(0, len(costs), good, min(MOST_ROWS, len(costs))))

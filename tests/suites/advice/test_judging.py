@@ -21,6 +21,7 @@ from tests.suites.advice.judging import (
     Lists,
     Outcome,
     Spent,
+    alone,
     by_chance,
     covered,
     holds,
@@ -101,6 +102,12 @@ def test_shares_are_of_scenarios_on_which_a_list_has_a_cheap_row() -> None:
     assert found[FIRST].tolist() == [0, 0.5, 0.5]
     assert found[EVERYWHERE].tolist() == [0, 0, 0.5]
     assert found[BY_CHANCE].tolist() == [0.5, 0.5, 0.5], "all three of the first are drawn, and the only one of the second misses"
+
+
+def test_two_lists_are_compared_where_one_alone_is_good() -> None:
+    named, everywhere = (["a"], ["b"], ["c"], []), (["a"], ["c"], ["b"], ["c"])
+    several = [Lists(*both, _spent(""), _spent("")) for both in zip(named, everywhere, strict=True)]
+    assert alone(several) == (1, 1)
 
 
 def test_five_by_chance_are_good_as_often_as_draws_are() -> None:

@@ -332,6 +332,8 @@ class LocalTrainerFloat32:
         threads: int,
         isa: str,
         shuffled: bool = True,
+        padding: int = 0,
+        fill: _Array | None = None,
     ) -> None: ...
     dim: Final[int]
     isa: Final[str]

@@ -11,9 +11,9 @@ void register_trainer(py::module_& module, const char* name) {
     using T = Trainer<Real>;
     py::class_<T>(module, name, "Local training of one network over one set of examples; see csrc/include/fedbench/train.hpp.")
         .def(py::init<const std::vector<py::object>&, const std::vector<std::size_t>&, const py::object&, const py::object&, std::uint64_t,
-                      std::size_t, std::size_t, const std::string&, bool>(),
+                      std::size_t, std::size_t, const std::string&, bool, std::size_t, const py::object&>(),
              py::arg("layers"), py::arg("input_shape"), py::arg("x"), py::arg("y"), py::arg("seed"), py::arg("batch_size"),
-             py::arg("threads"), py::arg("isa"), py::arg("shuffled") = true)
+             py::arg("threads"), py::arg("isa"), py::arg("shuffled") = true, py::arg("padding") = 0, py::arg("fill") = py::none())
         .def_property_readonly("dim", &T::dim)
         .def_property_readonly("isa", &T::isa)
         .def("train", &T::train, py::arg("jobs"), py::arg("progress"), "Local training of all jobs, into their arrays.")

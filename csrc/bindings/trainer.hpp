@@ -42,9 +42,11 @@ template <typename Real>
 class Trainer {
 public:
     Trainer(const std::vector<py::object>& layers, const std::vector<std::size_t>& input, const py::object& x, const py::object& y,
-            std::uint64_t seed, std::size_t batch, std::size_t threads, const std::string& isa, bool shuffled)
+            std::uint64_t seed, std::size_t batch, std::size_t threads, const std::string& isa, bool shuffled, std::size_t padding,
+            const py::object& fill)
         : y_(copied<std::int64_t>("y", y)),
-          crew_(network_of(layers, input), examples(input, x, y_), seed, batch, threads, instruction_set_named(isa), shuffled) {
+          fill_(fill.is_none() ? std::vector<Real>() : copied<Real>("fill", fill)),
+          crew_(network_of(layers, input), examples(input, x, padding, fill), seed, batch, threads, instruction_set_named(isa), shuffled) {
         pins_.add(x);
     }
 
@@ -196,13 +198,15 @@ private:
         return pins;
     }
 
-    static Examples<Real> examples(const std::vector<std::size_t>& input, const py::object& x, const std::vector<std::int64_t>& labels) {
+    Examples<Real> examples(const std::vector<std::size_t>& input, const py::object& x, std::size_t padding, const py::object& fill) const {
         std::size_t width = 1;
         for (std::size_t side : input) width *= side;
         const auto features = matrix_of<Real>("x", x);
-        if (features.size() != labels.size() * width)
-            refuse("x", "shape (" + std::to_string(labels.size()) + ", " + std::to_string(width) + "), a row per label", x);
-        return {features.data(), labels.data(), labels.size()};
+        if (features.size() != y_.size() * width)
+            refuse("x", "shape (" + std::to_string(y_.size()) + ", " + std::to_string(width) + "), a row per label", x);
+        if (fill.is_none()) return {features.data(), y_.data(), y_.size()};
+        if (fill_.size() != input.front()) refuse("fill", "shape (" + std::to_string(input.front()) + ",), a number per channel", fill);
+        return {features.data(), y_.data(), y_.size(), {padding, fill_.data()}};
     }
 
     const Real* model(const char* name, const py::handle& object) const { return vector_of<Real>(name, object, dim()).data(); }
@@ -263,6 +267,7 @@ private:
     Pins pins_;
     Shards shards_;
     std::vector<std::int64_t> y_;
+    std::vector<Real> fill_;
     Crew<Real> crew_;
 };
 

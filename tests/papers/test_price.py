@@ -8,13 +8,11 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.setup import Setup
-from fedbench.engine.spec import RunSpec
 from fedbench.papers import experiment
 from fedbench.papers.cells import cells, chosen
 from fedbench.papers.price import MEASURED, measure, price, rate, rates, spent
 from fedbench.papers.runs import ARCHIVES, in_archives, is_trained, used
 from fedbench.results.sections import Used
-from fedbench.scenarios.load import load
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,13 +40,11 @@ def test_the_price_is_made_of_the_rates() -> None:
     assert set(rates()) == set(MEASURED)
 
 
-def test_images_that_are_cropped_have_the_price_of_torch() -> None:
-    """Without that it would be that of the native trainer."""
-    (way,) = (one for one in experiment.stand_ins(chosen("004:T2", "1")[0]) if one.stand_in == "cifar10-jpeg")
-    cropped = experiment.spec(way, 0)
-    plain = RunSpec(load(cropped.scenario, ["task.augmentation=none"]), cropped.algorithm, 0)
-    assert rate(cropped) == rates()["cnn_878538", 50, "torch"]
-    assert rate(plain) == rates()["cnn_878538", 50, "native"]
+def test_a_run_has_the_price_of_its_trainer() -> None:
+    """A large network is torch's."""
+    ways = {one.stand_in: one for one in experiment.stand_ins(chosen("004:T2", "1")[0])}
+    assert rate(experiment.spec(ways["cifar10-jpeg"], 0)) == rates()["cnn_878538", 50, "native"]
+    assert rate(experiment.spec(ways["cifar10-jpeg-resnet18"], 0)) == rates()["resnet18", 50, "torch"]
 
 
 @pytest.mark.parametrize("address", ["000:T1", "004:T2"])

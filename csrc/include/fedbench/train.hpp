@@ -90,12 +90,24 @@ private:
     std::size_t classes_ = 0, dim_ = 0, symbols_ = 0;
 };
 
+/// How the images of steps change. An image gets `padding` numbers on every side, fill[channel].
+/// Then it is cropped to its size at a place drawn uniformly, and mirrored left to right with
+/// probability 1/2: with P = 2 padding + 1, a word of the job's stream of Purpose::augmentation for
+/// each example, in the order of use, gives j = floor(word * 2 P^2 / 2^32). The crop begins in row
+/// j / 2P and column j / 2 mod P of the padded image, and is mirrored if j is odd.
+template <typename Real>
+struct CropAndFlip {
+    std::size_t padding = 0;
+    const Real* fill = nullptr;  // (channels); without it images stay as they are
+};
+
 /// Examples: n rows of features, in C order, with labels 0 .. classes - 1.
 template <typename Real>
 struct Examples {
     const Real* x;
     const std::int64_t* y;
     std::size_t n;
+    CropAndFlip<Real> change = {};
 };
 
 /// h = gradient(y) - gradient(anchor) + weight_decay * y;  y <- y - lr * (h + prox * (y - start) + correction)
@@ -207,6 +219,8 @@ private:
     std::atomic<bool> cancelled_{false};
 };
 
+inline constexpr std::size_t kMostPadding = 23'169;  // so that a word of 32 bits has all ways to crop
+
 /// Workers of one network over one set of examples, which a team of threads shares. All results are
 /// those of one worker alone.
 ///
@@ -218,7 +232,8 @@ public:
     using Watch = std::function<void(std::size_t)>;
 
     /// `data` must outlive the crew. Throws std::invalid_argument if batch is 0, a label is not a
-    /// class, or the network takes symbols and a feature is none.
+    /// class, the network takes symbols and a feature is none, or examples change that are no
+    /// images or have a padding of more than kMostPadding.
     Crew(Network network, Examples<Real> data, std::uint64_t seed, std::size_t batch, std::size_t threads, InstructionSet isa,
          bool shuffled = true);
 

@@ -73,7 +73,7 @@ def choose(
     """Returns the trainer for a task and an algorithm.
 
     Args:
-        task: the task's model, and whether its images are augmented.
+        task: the task's model.
         algorithm: the algorithm, whose local rule may need a certain trainer.
         wish: auto, or the trainer that is asked for.
         local: the scenario's local work, which may need a certain trainer.
@@ -134,8 +134,6 @@ def _against_native(task: Outline, algorithm: Algorithm, torch_only: Sequence[st
         return f"{algorithm.name}'s local rule uses {', '.join(sorted(algorithm.rule_terms))}, which the native trainer does not take"
     if torch_only:
         return f"the scenario has {' and '.join(torch_only)}, which the native trainer does not take"
-    if task.is_augmented:
-        return "images of the task are augmented"
     try:
         layer_specs(task.model)
     except UsageError as error:

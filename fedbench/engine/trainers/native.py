@@ -48,17 +48,22 @@ class NativeTrainer:
 
     def __init__(self, workload: Workload, *, workers: int = 1, isa: str = "") -> None:
         task, seed = workload.task, workload.seed
-        if task.augmentation is not None:
-            raise UsageError(
-                f"trainer native: images of task {task.name} are augmented, which it does not do; use --trainer torch"
-            )
         train, self.test = task.dataset.train, task.dataset.test
         self.workload, self.seed, self.dim, self.classes = workload, seed, task.model.dim, task.dataset.classes
         self.shards = workload.ordered
         self.dtype, self.workers = train.x.dtype, workers
-        batch, shuffled = workload.batch_size, workload.shuffled
+        how, shuffled = task.augmentation, workload.shuffled
         self.core = LocalTrainer(
-            layer_specs(task.model), train.x, train.y, seed=seed, batch_size=batch, threads=workers, isa=isa, shuffled=shuffled
+            layer_specs(task.model),
+            train.x,
+            train.y,
+            seed=seed,
+            batch_size=workload.batch_size,
+            threads=workers,
+            isa=isa,
+            shuffled=shuffled,
+            padding=how.padding if how else 0,
+            fill=np.array(how.fill, self.dtype) if how else None,
         )
         self.core.set_shards(self.shards.rows, self.shards.begin, self.shards.sizes)
         unseen = workload.unseen_rows

@@ -13,15 +13,16 @@ A run makes EPOCHS passes over the data, and its rate falls to 0 along half a co
 is the mean over its last ten evaluations, one after each pass, so none is chosen.
 
 `python -m fedbench.papers.ceilings` makes what was measured. Finished runs are taken from the
-store, and interrupted ones continue.
+store and the archive, and interrupted ones continue.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -175,21 +176,19 @@ def measured(find: Find) -> Iterator[Measured]:
 
 
 def compute(store: Store, archives: Path, *, processes: int = 1) -> list[Measured]:
-    """Computes the runs that the store lacks, adds all records to the committed ones, and writes
-    the ceilings into ceilings.yaml. Raises FedbenchError if a run failed, and UsageError for code
-    with local changes, before any run."""
+    """Computes the runs of which neither the store nor the archive has a record, and writes the
+    ceilings into ceilings.yaml. The archive gets all records, also when this is cut short. Raises
+    FedbenchError if a run failed, and UsageError for code with local changes, before any run."""
     if provenance.commit()[1]:
         raise UsageError("ceilings would be made from code with local changes; commit or undo them first")
     wanted = [spec for one in load().runs for spec in specs(one)]
     store.prepare()
-    tally = campaign.compute(wanted, store, processes=processes, options=RunOptions(resume=True), progress=True)
+    find = functools.partial(_stored, store)
+    with _kept(archives / FOLDER, store, wanted):
+        tally = campaign.compute(wanted, store, processes=processes, options=RunOptions(resume=True), progress=True)
     if tally.failed:
         spec, why = tally.failed[0]
         raise FedbenchError(f"{len(tally.failed)} runs failed; the same command tries them again. The first: {spec.named}: {why}")
-    find = functools.partial(_stored, store)
-    records = [record for spec in wanted if (record := find(spec)) is not None]
-    archive.check_clean(records)
-    archive.write(archives / FOLDER, records)
     found = list(measured(find))
     rows = "".join(f"\n  - {{{', '.join(f'{key}: {value}' for key, value in one.model_dump().items())}}}" for one in found)
     text = re.sub(
@@ -198,6 +197,21 @@ def compute(store: Store, archives: Path, *, processes: int = 1) -> list[Measure
     write_atomically(FILE, text.encode())
     load.cache_clear()
     return found
+
+
+@contextlib.contextmanager
+def _kept(folder: Path, store: Store, wanted: Sequence[RunSpec]) -> Iterator[None]:
+    """Takes over the records of an archive, and gives it all that there are in the end."""
+    for known in archive.read(folder) if archive.is_archive(folder) else ():
+        if store.find(known.scenario, known.spec.algorithm.name, known.run_id) is None:
+            store.write(known)
+    try:
+        yield
+    finally:
+        records = [record for spec in wanted if (record := _stored(store, spec)) is not None]
+        archive.check_clean(records)
+        if records:
+            archive.write(folder, records)
 
 
 def _stored(store: Store, spec: RunSpec) -> Record | None:

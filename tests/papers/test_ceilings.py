@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.papers import ceilings, experiment
 from fedbench.papers.cells import cells, chosen
 from fedbench.papers.runs import ARCHIVES, in_archives, is_run
 from fedbench.results import archive, provenance
 from fedbench.results.store import Store
+from fedbench.suites import campaign
 
 ROOT = Path(__file__).parents[2]
 TINY = """schema: 1
@@ -77,11 +79,35 @@ def test_one_command_measures_and_goes_on(tiny: Path, tmp_path: Path, monkeypatc
     assert text.startswith(TINY.partition("measured:")[0])
     assert ceilings.compute(store, folder) == found  # from the store
     assert tiny.read_text() == text
+    assert ceilings.compute(Store(tmp_path / "others"), folder) == found
+    assert [one.provenance for one in archive.read(folder / ceilings.FOLDER)] == [one.provenance for one in records]
     assert list(ceilings.load().measured) == found
     experiment._scenario.cache_clear()
     assert is_run(on_jpeg)
     target = experiment.spec(on_jpeg, 0).scenario.targets[0].value
     assert target == pytest.approx(0.7 / 0.8 * found[0].accuracy, abs=1e-4)
+
+
+def test_what_is_cut_short_is_kept(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The archive has the finished runs, and nothing is measured yet."""
+
+    def breaks_off(wanted: list[RunSpec], store: Store, **options: object) -> None:
+        compute(wanted[:2], store, **options)
+        raise KeyboardInterrupt
+
+    compute, text = campaign.compute, tiny.read_text()
+    monkeypatch.setattr(provenance, "commit", lambda: ("abc", False))
+    with monkeypatch.context() as patch:
+        patch.setattr(campaign, "compute", breaks_off)
+        with pytest.raises(KeyboardInterrupt):
+            ceilings.compute(Store(tmp_path / "runs"), tmp_path / "papers")
+    kept = archive.read(tmp_path / "papers" / ceilings.FOLDER)
+    assert [record.spec.seed for record in kept] == [0, 1]
+    assert tiny.read_text() == text
+    ceilings.compute(Store(tmp_path / "others"), tmp_path / "papers")
+    found = archive.read(tmp_path / "papers" / ceilings.FOLDER)
+    assert [one.provenance for one in found if one.run_id in {one.run_id for one in kept}] == [one.provenance for one in kept]
+    assert len(found) == 6
 
 
 def test_records_of_changed_code_are_not_taken(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

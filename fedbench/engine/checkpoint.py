@@ -36,9 +36,8 @@ from fedbench.tables import ClientTable
 from fedbench.types import Array, Message, State, Vector
 from fedbench.types.arrays import OnDevice, host, is_array
 
-FORMAT = 6
+FORMAT, LARGEST = 6, 64 << 30  # of a file, in bytes
 MAGIC = f"fedbench checkpoint {FORMAT}\n".encode()
-LARGEST = 64 << 30  # bytes
 TABLES: dict[str, type[ClientTable | TeacherMean]] = {"table": ClientTable, "teacher": TeacherMean}
 Arrays = list[Array]
 
@@ -65,6 +64,7 @@ class _Tree(Section):
     version: Count
     trained_steps: Count
     server_seconds: Amount
+    wall_seconds: Amount = 0.0
     selections: list[list[Annotated[int, Field(ge=0, lt=2**31)]]]
     rows: list[dict[Word, float]]
     buffers: Node
@@ -124,6 +124,7 @@ def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator
         "version": execution.version,
         "trained_steps": execution.trained_steps,
         "server_seconds": execution.server_seconds,
+        "wall_seconds": time.perf_counter() - execution.begun,
         "selections": execution.selections,
         "rows": evaluator.rows,
         "along": evaluator.along and pack(evaluator.along.content(), arrays),
@@ -186,10 +187,8 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
     """
     try:
         tree, arrays = opened(plain_files.content(path, LARGEST, "checkpoint", RecordError, MAGIC))
-    except ValidationError as errors:
-        raise _refused(path, first_problem(errors)) from None
     except (ValueError, TypeError, RecursionError) as error:
-        raise _refused(path, str(error)) from None
+        raise _refused(path, first_problem(error) if isinstance(error, ValidationError) else str(error)) from None
     if tree["run_id"] != run_id:
         raise RecordError(f"checkpoint {path}: it belongs to run {tree['run_id']}; expected {run_id}")
     if tree["trainer"] != _computed(execution):
@@ -217,6 +216,7 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
         raise _refused(path, str(error) or type(error).__name__) from None
     execution.version, execution.trained_steps = tree["version"], tree["trained_steps"]
     execution.server_seconds, execution.selections = tree["server_seconds"], tree["selections"]
+    execution.begun -= tree["wall_seconds"]
     execution.buffers, execution.state, execution.messages = buffers, State(**state), messages
     evaluator.rows = [{**row, "version": int(row["version"])} for row in tree["rows"]]
 

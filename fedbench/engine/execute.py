@@ -81,12 +81,12 @@ class Execution:
         self.step_writes_memory = dispatch(algorithm, info).starts_from_later_version
         self.place, x0 = place, place(x0)
         self.form = Form.of(x0)
-        self.version = self.waves = 0
+        self.version = self.waves = self.trained_steps = 0  # steps are those of the jobs consumed so far
         self.buffers = place(backend.initial_buffers())
         self.state = returned(algorithm, "init", State, algorithm.init(x0.copy(), self.tools))
         self.messages: dict[int, tuple[Message, Vector]] = {}
         self.at_boundary = True  # whether the state is that of a version, and finite
-        self.trained_steps = 0  # steps of the jobs consumed so far
+        self.begun = time.perf_counter()  # if it was interrupted, so much earlier as it had run before
         self.server_seconds = 0.0  # host time of server steps, and of the server's work for the jobs consumed so far
         self.selections: list[list[int]] = []  # the clients of every round begun, if the algorithm selects them
         self._one_rule = type(algorithm).local is Algorithm.local  # all jobs of a version have the same rule

@@ -121,10 +121,11 @@ class Run:
             self.planned(self)
             ledger = self.setup.ledger(scheduler)
             execution = self._execution()
+            execution.begun = begin
             outcome = self._execute(execution, scheduler, ledger)
             if outcome.ended_by == "target":
                 scheduler, ledger = self._plan_until(self.grid.end_seconds, execution)
-            return self._assemble(execution, scheduler, ledger, outcome, time.perf_counter() - begin)
+            return self._assemble(execution, scheduler, ledger, outcome, time.perf_counter() - execution.begun)
 
     def _plan_until(self, seconds: float, execution: Execution) -> tuple[Scheduler, Ledger]:
         """Returns a scheduler whose plan ends at this virtual time, and its ledger. The plan is

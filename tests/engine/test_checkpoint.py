@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,21 @@ def test_a_run_does_not_go_on_from_anothers_checkpoint(algorithm: str, seed: int
         other.record()
 
 
+def test_the_time_before_an_interruption_counts(tmp_path: Path) -> None:
+    """The record says how long all of the run took."""
+
+    def slow(version: int, seconds: float, evaluated: object) -> None:
+        if version == 4:
+            time.sleep(2.0)
+        interrupt(version, seconds, evaluated)
+
+    with pytest.raises(KeyboardInterrupt):
+        run("fedbuff[buffer_size=2]", store=Store(tmp_path), progress=slow).record()
+    record = run("fedbuff[buffer_size=2]", store=Store(tmp_path), resume=True).record()
+    assert record.provenance.wall_seconds is not None
+    assert record.provenance.wall_seconds > 2.0
+
+
 NODE = {"value": 1}
 CHANGES = [
     ("version", -1, "version: .* got -1"),
@@ -73,6 +89,7 @@ CHANGES = [
     ("trained_steps", 1.5, "trained_steps"),
     ("server_seconds", "nan", "server_seconds"),
     ("server_seconds", -1.0, "server_seconds"),
+    ("wall_seconds", -1.0, "wall_seconds"),
     ("selections", [[-1]], "selections"),
     ("selections", {}, "selections"),
     ("rows", [{}], "rows: .*in every row"),

@@ -68,13 +68,10 @@ def unpack(suite: SuiteArgument, store: StoreOption = None, archives: ArchivesOp
     are.
     """
     found, where = opened(suite, store)
-    records = archive.read(archives / found.name)
-    absent = [one for one in records if not where.has(one.scenario, one.spec.algorithm.name, one.run_id)]
-    for record in absent:
-        where.write(record)
+    written, there = archive.unpack(archives / found.name, where)
     if found.race is not None:
         decisions.copy(archives / found.name, where.root)
-    show(f"{len(absent):,} of {len(records):,} runs -> {where.root}")
+    show(f"{written:,} of {there:,} runs -> {where.root}")
 
 
 @app.command("verify")

@@ -178,7 +178,7 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
     Args:
         path: the checkpoint's file.
         run_id: the run to which the checkpoint must belong.
-        execution: receives version, state, messages, buffers and selections.
+        execution: receives version, state, messages, buffers, selections and times.
         evaluator: receives the rows of the evaluation grid.
 
     Raises:

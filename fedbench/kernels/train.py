@@ -109,9 +109,9 @@ class LocalTrainer:
     `batch_size` examples; the last step of an epoch may take fewer. Every epoch has an order of its
     own, or that of the shard if they are not `shuffled`.
 
-    With `fill` (channels,), the images of a job's steps change: they get `padding` numbers on every
-    side, are cropped to their size, and mirrored, as fedbench.tasks.augment draws it. Full
-    gradients and logits are of the images as they are.
+    With `fill` (channels,), of the dtype of x, the images of a job's steps change: they get
+    `padding` numbers on every side, are cropped to their size, and mirrored, as
+    fedbench.tasks.augment draws it. Full gradients and logits are of the images as they are.
 
     Raises:
         TypeError: an array has a wrong dtype, shape or layout.
@@ -139,6 +139,8 @@ class LocalTrainer:
             raise TypeError(f"x: expected float32 or float64, got {x.dtype}")
         if batch_size < 1 or threads < 1:
             raise UsageError(f"batch_size and threads: must be >= 1, got {batch_size} and {threads}")
+        if padding and fill is None:
+            raise UsageError(f"padding: must be 0 without fill, which says what is put around images, got {padding}")
         shape = x.shape[1:]
         self.dtype = x.dtype
         self._core = _TRAINER[x.dtype](layers, shape, _flat(x), y, seed, batch_size, threads, isa, shuffled, padding, fill)

@@ -202,9 +202,8 @@ def compute(store: Store, archives: Path, *, processes: int = 1) -> list[Measure
 @contextlib.contextmanager
 def _kept(folder: Path, store: Store, wanted: Sequence[RunSpec]) -> Iterator[None]:
     """Takes over the records of an archive, and gives it all that there are in the end."""
-    for known in archive.read(folder) if archive.is_archive(folder) else ():
-        if store.find(known.scenario, known.spec.algorithm.name, known.run_id) is None:
-            store.write(known)
+    if archive.is_archive(folder):
+        archive.unpack(folder, store)
     try:
         yield
     finally:

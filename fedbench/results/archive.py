@@ -27,7 +27,7 @@ from fedbench.results import bounded_parquet, checked
 from fedbench.results.consistent import check_consistent
 from fedbench.results.record import CURVES, SERVER_CURVE, Curves, Record, columns_of, of_json, own_curves, own_curves_in
 from fedbench.results.sections import SERVER_LEDGER
-from fedbench.results.store import CURVE_KINDS, SERVER_KIND, own_kinds, stored, write_atomically
+from fedbench.results.store import CURVE_KINDS, SERVER_KIND, Store, own_kinds, stored, write_atomically
 
 RUNS, CURVES_FILE = "runs.parquet", "curves.parquet"
 CURVES_SHA256 = b"curves_sha256"
@@ -120,6 +120,16 @@ def read(folder: Path, *, check: bool = True) -> list[Record]:
             check_consistent(record, f"{where}, run {record.run_id}")
         checked.remember(runs)
     return found
+
+
+def unpack(folder: Path, store: Store) -> tuple[int, int]:
+    """Writes those records of an archive into a store that it lacks. Returns how many they are, and
+    how many the archive has. Raises RecordError as `read` does."""
+    records = read(folder)
+    absent = [one for one in records if not store.has(one.scenario, one.spec.algorithm.name, one.run_id)]
+    for record in absent:
+        store.write(record)
+    return len(absent), len(records)
 
 
 def parse(runs: bytes, curves: bytes, where: str, load: Load = strict_json.load) -> Iterator[Record]:

@@ -16,6 +16,7 @@ from fedbench.engine.trainers.base import Assignment, Snapshot, Workload
 from fedbench.engine.trainers.native import NativeTrainer
 from fedbench.engine.trainers.torch.data import Features
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
+from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.kernels.train import LayerSpec, LocalTrainer
 from fedbench.tasks import cifar
@@ -101,6 +102,8 @@ def test_examples_that_are_no_images_cannot_be_cropped() -> None:
         LocalTrainer(flat, images, y, seed=0, batch_size=2, fill=np.zeros(3))
     with pytest.raises(ValueError, match="padding: must be at most 23169, got 23170"):
         LocalTrainer(flat, images, y, seed=0, batch_size=2, padding=23_170, fill=np.zeros(2))
+    with pytest.raises(UsageError, match="padding: must be 0 without fill, which says what is put around images, got 4"):
+        LocalTrainer(flat, images, y, seed=0, batch_size=2, padding=4)
 
 
 def test_every_job_of_a_client_draws_anew(monkeypatch: pytest.MonkeyPatch) -> None:

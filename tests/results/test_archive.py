@@ -11,6 +11,7 @@ from fedbench.errors import RecordError
 from fedbench.launch.runner import run
 from fedbench.results import archive
 from fedbench.results.record import Record
+from fedbench.results.store import Store
 from tests.conftest import altered
 
 OVERRIDES = ["budget.seconds=4"]
@@ -38,6 +39,18 @@ def test_what_is_put_in_comes_out(tmp_path: Path, records: list[Record]) -> None
             assert np.array_equal(one.curves[name], column, equal_nan=True)
     assert archive.is_archive(tmp_path / "some" / "suite")
     assert not archive.is_archive(tmp_path)
+
+
+def test_a_store_gets_what_it_lacks(tmp_path: Path, records: list[Record]) -> None:
+    """What it has stays as it is."""
+    store = Store(tmp_path / "runs")
+    kept = store.write(records[0])
+    before = kept.stat().st_mtime_ns, (kept / "record.json").read_bytes()
+    archive.write(tmp_path / "a", records)
+    assert archive.unpack(tmp_path / "a", store) == (4, 5)
+    assert (kept.stat().st_mtime_ns, (kept / "record.json").read_bytes()) == before
+    assert {one.run_id for one in store} == {one.run_id for one in records}
+    assert archive.unpack(tmp_path / "a", store) == (0, 5)
 
 
 def test_the_order_of_the_records_does_not_show(tmp_path: Path, records: list[Record]) -> None:

@@ -238,9 +238,7 @@ def kept(place: Path | None, store: Store) -> Iterator[None]:
         if own.exists() and own.read_bytes() != (place / ANSWERS).read_bytes():
             raise SystemExit(f"{own}: its answers are others than those in {place}; take another folder")
         shutil.copy(place / ANSWERS, own)
-        for record in archive.read(place):
-            if store.find(record.scenario, record.spec.algorithm.name, record.run_id) is None:
-                store.write(record)
+        archive.unpack(place, store)
     try:
         yield
     finally:

@@ -157,8 +157,10 @@ void powers() {
     check(portable_pow(7, 0) == 1 && portable_pow(1, -1e308) == 1, "x^0 and 1^y are 1");
     check(std::isinf(portable_pow(2, 1024)) && portable_pow(2, -1080) == 0 && portable_pow(2, -1074) == Limits::denorm_min(),
           "overflow is infinity, underflow is 0");
-    for (double x : {0.0, -1.0, Limits::infinity(), Limits::quiet_NaN()}) check(std::isnan(portable_pow(x, 2)), "a base out of range");
-    for (double y : {Limits::infinity(), Limits::quiet_NaN()}) check(std::isnan(portable_pow(2, y)), "an exponent out of range");
+    check(portable_pow(0, 0) == 1 && portable_pow(0, 0.5) == 0 && std::isnan(portable_pow(0, -1)), "0^y of y >= 0");
+    for (double x : {-1.0, Limits::infinity(), Limits::quiet_NaN()}) check(std::isnan(portable_pow(x, 2)), "a base out of range");
+    for (double y : {Limits::infinity(), Limits::quiet_NaN()})
+        check(std::isnan(portable_pow(2, y)) && std::isnan(portable_pow(0, y)), "an exponent out of range");
 }
 
 void a_shuffle_may_be_made_in_parts() {

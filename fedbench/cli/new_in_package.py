@@ -34,8 +34,8 @@ DECLARED = """\
 PLANTED = """\
 - name: {dashed}-damping-missing
   file: fedbench/algorithms/{name}.py
-  old: self.damping**batch.staleness
-  new: self.damping**(0 * batch.staleness)
+  old: k.power(self.damping, batch.staleness)
+  new: k.power(self.damping, 0 * batch.staleness)
   tests: tests/algorithms/test_{name}.py
   mistake: a stale arrival counts in full
 - name: {dashed}-sum

@@ -56,7 +56,7 @@ def power(base: npt.ArrayLike, exponent: npt.ArrayLike) -> Weights:
     Parameters
     ----------
     base : array_like
-        Numbers > 0, finite.
+        Finite numbers >= 0. Where one is 0, the exponent is >= 0, and 0 ** 0 is 1.
     exponent : array_like
         Finite numbers. One of the two is a single number, or both have the same shape.
 
@@ -79,10 +79,12 @@ def power(base: npt.ArrayLike, exponent: npt.ArrayLike) -> Weights:
     x, y = (np.asarray(one, np.float64) for one in (base, exponent))
     if x.size != 1 and y.size != 1 and x.shape != y.shape:
         raise ValueError(f"power: expected one base, one exponent, or as many of both, got shapes {x.shape} and {y.shape}")
-    if not ((x > 0) & np.isfinite(x)).all():
-        raise ValueError(f"power: expected finite bases > 0, got {x.ravel().tolist()[:10]}")
+    if not ((x >= 0) & np.isfinite(x)).all():
+        raise ValueError(f"power: expected finite bases >= 0, got {x.ravel().tolist()[:10]}")
     if not np.isfinite(y).all():
         raise ValueError(f"power: expected finite exponents, got {y.ravel().tolist()[:10]}")
+    if ((x == 0) & (y < 0)).any():
+        raise ValueError(f"power: expected exponents >= 0 for a base of 0, got {y.ravel().tolist()[:10]}")
     return _core.portable_pow(x.ravel(), y.ravel()).reshape(np.broadcast_shapes(x.shape, y.shape))
 
 

@@ -20,6 +20,8 @@ from fedbench.cli import new_in_package as package
 from fedbench.cli.main import app
 from fedbench.cli.new_in_package import FILES, Source, changed_text, complete_spaces, listed, write
 from fedbench.errors import UsageError
+from tests.house.rules import library_functions
+from tests.house.vectors import reductions
 
 ROOT = Path(__file__).resolve().parents[2]
 KNOWN = Source("nguyen2022")
@@ -112,6 +114,14 @@ def test_everything_is_written_or_nothing(source: Source, clone: Path, monkeypat
     with pytest.raises(UsageError, match=r"fedbench/algorithms/mine.py is there already; choose another name"):
         write("mine", "Mine", source)
     assert contents(clone) == after
+
+
+def test_what_it_writes_keeps_the_rules_of_an_algorithm(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(package, "_make_page", lambda: None)
+    write("mine", "Mine", KNOWN)
+    source = (clone / "fedbench/algorithms/mine.py").read_text()
+    assert "weighted_sum" in source
+    assert not [*reductions(source), *library_functions(source)]
 
 
 def test_where_there_is_no_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,8 @@ def test_a_power_is_rounded_correctly(base: float, exponent: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "exponent", "shape"), [(2, 3, ()), ([4], -0.5, (1,)), ([[1], [2]], 2, (2, 1)), (2, [1, 2], (2,)), ([], 2, (0,))]
+    ("base", "exponent", "shape"),
+    [(2, 3, ()), ([4], -0.5, (1,)), ([[1], [2]], 2, (2, 1)), (2, [1, 2], (2,)), ([], 2, (0,)), (0, [0, 0.5, 3], (3,))],
 )
 def test_powers_have_the_shape_of_what_is_given(base: Any, exponent: Any, shape: tuple[int, ...]) -> None:
     found = kernels.power(base, exponent)
@@ -144,8 +145,9 @@ def test_powers_have_the_shape_of_what_is_given(base: Any, exponent: Any, shape:
 @pytest.mark.parametrize(
     ("base", "exponent", "message"),
     [
-        ([1, 0], 2, r"expected finite bases > 0, got \[1\.0, 0\.0\]"),
-        (float("inf"), 2, "expected finite bases > 0, got"),
+        ([1, -1], 2, r"expected finite bases >= 0, got \[1\.0, -1\.0\]"),
+        (float("inf"), 2, "expected finite bases >= 0, got"),
+        ([1, 0], -2, r"expected exponents >= 0 for a base of 0, got \[?-2\.0\]?"),
         (2, [1, float("nan")], "expected finite exponents, got"),
         ([1, 2], [1, 2, 3], r"got shapes \(2,\) and \(3,\)"),
     ],

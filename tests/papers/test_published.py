@@ -191,7 +191,7 @@ def test_the_archives_hold_what_is_used_and_nothing_else() -> None:
             if place.name == ceilings.FOLDER:
                 continue
             assert record.run_id in wanted, f"{place.name}: {record.selector} seed {record.seed}"
-            assert record.provenance.trainer == ("torch" if record.spec.scenario.task.augmentation == "crop_flip" else "native")
+            assert record.provenance.trainer == "native"
 
 
 def test_all_claims_that_stand_beside_the_tables_are_committed_and_hold() -> None:

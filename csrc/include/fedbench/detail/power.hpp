@@ -65,8 +65,10 @@ inline Pair log_of(double x) {
 
 namespace fedbench {
 
-/// x^y of a positive finite x and a finite y; overflows to infinity, underflows to 0.
+/// x^y of finite x > 0 and y, and of x = 0 and y >= 0, where 0^0 = 1; overflows to infinity,
+/// underflows to 0.
 inline double portable_pow(double x, double y) {
+    if (x == 0 && y >= 0 && !std::isinf(y)) return y == 0 ? 1 : 0;
     if (!(x > 0) || std::isinf(x) || !std::isfinite(y)) return std::numeric_limits<double>::quiet_NaN();
     const detail::Pair log = detail::log_of(x);
     if (log.high * y > 709.8) return std::numeric_limits<double>::infinity();

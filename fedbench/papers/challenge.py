@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fedbench import bibliography, written
 from fedbench.figures.tables.markdown import escaped
-from fedbench.papers import ceilings, experiment
+from fedbench.papers import ceilings, experiment, queue
 from fedbench.papers.cells import PAPERS, Cell, cells
 from fedbench.papers.declared import declared, left_out, spans
 from fedbench.papers.document import differing
@@ -53,9 +53,9 @@ a core's time if that is more.
 """
 
 
-def page(find: Find) -> str:
+def page(find: Find, spent: float) -> str:
     """Returns the page, in Markdown. `find` gives the records that are there: what was declared and
-    has none comes last."""
+    has none comes last, with the core hours that are spent."""
     wanted: dict[tuple[str, str], list[Cell]] = {}
     for way in experiment.ways(cells()):
         if is_run(way) and needs(way):
@@ -71,7 +71,7 @@ def page(find: Find) -> str:
         times=TIMES_A_CORE,
         folder=HANDED_IN,
     )
-    return "\n\n".join([text.strip(), *(_table(mine) for mine in wanted.values()), _ceilings(), _not_run(find)]) + "\n"
+    return "\n\n".join([text.strip(), *(_table(mine) for mine in wanted.values()), _ceilings(), _not_run(find, spent)]) + "\n"
 
 
 def _address(page: str) -> str:
@@ -130,7 +130,7 @@ def _ceilings() -> str:
     )
 
 
-def _not_run(find: Find) -> str:
+def _not_run(find: Find, spent: float) -> str:
     """Returns the part on what needs no data that others lack, and has no record all the same."""
     wanted, left = list(declared(cells(), find)), list(left_out(cells()))
     rows = [(one.name, spans(one.cells), f"{one.runs}", _figure(one.core_hours), f"`{one.command}`") for one in wanted]
@@ -139,7 +139,8 @@ def _not_run(find: Find) -> str:
         [
             "## Declared, and not run",
             "These runs need none of the data above; `fedbench info cifar10_jpeg` says what the JPEG images are. They are declared, and "
-            "two cores have not got to them.",
+            f"two cores have not got to them. They may take {queue.load().core_hours:g} core hours in all, of which {spent:.1f} are spent, "
+            "in the order of [`fedbench/papers/queue.yaml`](../../fedbench/papers/queue.yaml).",
             table(("Runs of", "Cells", "Runs", "Core hours", "Command"), rows),
             "What was left out when the runs were declared, with the price of one seed of each cell:",
             table(("Runs of", "Cells", "Core hours", "Why"), others),

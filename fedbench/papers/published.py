@@ -12,7 +12,7 @@ from fedbench.documents.paper import Paper
 from fedbench.figures import style
 from fedbench.figures.agreement import draw_agreement
 from fedbench.figures.curves import draw_curves
-from fedbench.papers import challenge, orders_of_convergence, rules
+from fedbench.papers import challenge, orders_of_convergence, queue, rules
 from fedbench.papers.cells import PAPERS, cells
 from fedbench.papers.curves import curves
 from fedbench.papers.document import document
@@ -57,7 +57,7 @@ class Committed:
         yield archives / VERDICTS, json.dumps(self.verdicts(), indent=1, allow_nan=False) + "\n"
         for one in self.documents(root):
             yield root / PAGES / f"{one.key}.md", page(one)
-        yield root / PAGES / challenge.FILE, challenge.page(self.find)
+        yield root / PAGES / challenge.FILE, challenge.page(self.find, queue.spent(archives))
 
 
 def write(root: Path, archives: Path) -> Iterator[Path]:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from fedbench.cli import reproduce
 from fedbench.cli.main import app
 from fedbench.errors import UsageError
-from fedbench.papers import ceilings, challenge, experiment, published
+from fedbench.papers import ceilings, challenge, experiment, published, queue
 from fedbench.papers.cells import cells, chosen
 from fedbench.papers.handing_in import FILE, hand_in
 from fedbench.papers.price import price
@@ -26,14 +26,14 @@ CELL = chosen("001:T1", "3")
 
 
 def test_the_page_is_up_to_date() -> None:
-    found = challenge.page(in_archives(ROOT / ARCHIVES, cells()))
+    found = challenge.page(in_archives(ROOT / ARCHIVES, cells()), queue.spent(ROOT / ARCHIVES))
     assert (ROOT / published.PAGES / challenge.FILE).read_text() == found, "`fedbench reproduce --write` makes it again"
 
 
 def test_what_is_declared_and_has_no_record_is_told_with_its_price() -> None:
     """A cell that has all of its records is not among it."""
-    lacking = challenge.page(nothing).rpartition("## Declared, and not run")[2]
-    there = challenge.page(gives({("000:T1", 1): (48, 51, 58)})).rpartition("## Declared, and not run")[2]
+    lacking = challenge.page(nothing, 0.0).rpartition("## Declared, and not run")[2]
+    there = challenge.page(gives({("000:T1", 1): (48, 51, 58)}), 0.0).rpartition("## Declared, and not run")[2]
     numbers = [re.search(r"^\| 000:T1 \| ([\d, -]+) \| (\d+) \|", text, re.MULTILINE) for text in (lacking, there)]
     first, second = ((one[1].split("-")[0].split(",")[0], int(one[2])) for one in numbers if one is not None)
     assert first[0] == "1"
@@ -47,17 +47,17 @@ def test_the_ceilings_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     known = ceilings.load()
     found = ceilings.Measured(stand_in="cifar10-jpeg", augmentation="none", accuracy=0.7123, half_width=0.0042, seeds=3)
     monkeypatch.setattr(ceilings, "load", lambda: known.model_copy(update={"measured": (found,)}))
-    text = challenge.page(nothing)
+    text = challenge.page(nothing, 0.0)
     assert "| cifar10-jpeg | none | 0.712 ± 0.004 | 3 |" in text
     assert all(f"| {one.model} | {one.accuracy:g} |" in text for one in known.lossless)
     monkeypatch.setattr(ceilings, "load", lambda: known.model_copy(update={"measured": ()}))
-    assert "It is not measured yet." in challenge.page(nothing)
+    assert "It is not measured yet." in challenge.page(nothing, 0.0)
 
 
 def test_every_cell_that_needs_data_has_a_command_a_price_and_what_to_bring() -> None:
     rows = {
         line.rpartition("`fedbench ")[2].rstrip("` |"): line
-        for line in challenge.page(nothing).splitlines()
+        for line in challenge.page(nothing, 0.0).splitlines()
         if line.startswith("| ")
     }
     wanted = [one for one in cells() if is_run(one) and needs(one)]
@@ -75,7 +75,7 @@ def test_what_needs_a_card_waits_for_one() -> None:
     on = [way for way in experiment.ways(mine) if way.stand_in == "cifar10-jpeg-resnet18"]
     assert [(needs(way), experiment.seeds(way).last) for way in on] == [("It needs a card.", 1)] * 2
     assert {experiment.scenario(way).task.model for way in on} == {"resnet18"}
-    before, _, after = challenge.page(nothing).partition("## Declared, and not run")
+    before, _, after = challenge.page(nothing, 0.0).partition("## Declared, and not run")
     for way in on:
         assert f"`fedbench reproduce {of} --cells {way.number} --on {way.stand_in} --device cuda`" in before
         assert way.stand_in not in after
@@ -95,7 +95,7 @@ def test_a_card_is_estimated_by_two_numbers() -> None:
     small, large = chosen("000:T1", "17")[0], chosen("004:T2", "1")[0]
     assert challenge.card_minutes(small) == pytest.approx(price(small).steps / 1000 / 60, rel=0.02)
     assert 6.5 < challenge.card_minutes(large) < 7.5
-    assert "an estimate and no measurement" in challenge.page(nothing)
+    assert "an estimate and no measurement" in challenge.page(nothing, 0.0)
 
 
 def stored(tmp_path: Path, *seeds: int, dirty: bool = False) -> Store:

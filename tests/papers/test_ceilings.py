@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fedbench import written
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
-from fedbench.papers import ceilings, experiment
+from fedbench.papers import ceilings, experiment, published
 from fedbench.papers.cells import cells, chosen
 from fedbench.papers.runs import ARCHIVES, in_archives, is_run
 from fedbench.results import archive, provenance
@@ -125,6 +126,17 @@ def test_what_is_measured_follows_from_the_committed_records() -> None:
     records = {record.run_id: record for record in archive.read(folder)} if archive.is_archive(folder) else {}
     assert list(ceilings.measured(lambda spec: records.get(spec.run_id))) == list(ceilings.load().measured)
     assert set(records) <= {spec.run_id for one in ceilings.load().runs for spec in ceilings.specs(one)}
+
+
+def test_the_page_says_what_is_measured() -> None:
+    page = " ".join((ROOT / published.PAGES / "README.md").read_text().split())
+    high, low = (ceilings.reached("cifar10-jpeg", how) for how in ("crop_flip", "none"))
+    assert high is not None
+    assert low is not None
+    with_both, without = (written.accuracy(one.accuracy, one.half_width) for one in (high, low))
+    assert f"reaches {with_both} with crops and mirroring and {without} without, with three seeds" in page
+    (way,) = experiment.stand_ins(chosen("000:T1", "17")[0])
+    assert f"so a target of 0.70 becomes {experiment.spec(way, 0).scenario.targets[0].value:.3f}." in page
 
 
 def test_a_stand_in_has_its_own_name_data_and_rule_of_reaching() -> None:

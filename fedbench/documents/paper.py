@@ -71,6 +71,11 @@ class Order(Part):
     seeds: Count
     substitute: Text
 
+    @property
+    def on(self) -> str:
+        """What the runs used: the first sentence of what stands in."""
+        return self.substitute.partition(". ")[0].rstrip(".") or "what the paper used"
+
 
 class Varied(Part):
     """What the seeds of a cell give in a variation."""

@@ -69,14 +69,13 @@ def _table(one: Table) -> str:
         cells = f"<details><summary>{len(one.cells)} cells: {_in_words(one.counts)}</summary>\n\n{cells}\n\n</details>"
     parts += [cells, *_notes(one.cells)]
     if one.orders:
-        on = dict.fromkeys(row.substitute or "what the paper used" for row in one.orders)
         rows = [
-            (row.where, row.printed, f"{SIGNS[row.order]} {said(row.order, row.substitute)}", f"{row.seeds}",
-             *([row.substitute or "what the paper used"] if len(on) > 1 else []))
+            (row.where, row.printed, f"{SIGNS[row.order]} {said(row.order, row.substitute)}", f"{row.seeds}", row.on)
             for row in one.orders
-        ]  # fmt: skip
-        head = ("Where", "Printed", "Ours", "Seeds", *(["On"] if len(on) > 1 else []))
-        parts += ["Orders, as printed:", table(head, [tuple(map(escaped, row)) for row in rows])]
+        ]
+        wide = 5 if len({row.on for row in one.orders}) > 1 else 4
+        head = ("Where", "Printed", "Ours", "Seeds", "On")[:wide]
+        parts += ["Orders, as printed:", table(head, [tuple(map(escaped, row[:wide])) for row in rows])]
     parts += _variations(one)
     return "\n\n".join(parts)
 
@@ -127,17 +126,16 @@ def _spans(numbers: Sequence[int]) -> str:
 def _variations(one: Table) -> list[str]:
     if not one.variations:
         return []
-    given = {(varied.name, cell.number): cell.seeds for varied in one.variations for cell in varied.cells}
-    names = [varied.name for varied in one.variations]
+    ours = {cell.number: _ours(cell) for cell in one.cells}
     rows = [
-        (f"{cell.number}", cell.printed, _ours(cell), *(_readings(given.get((name, cell.number))) for name in names))
-        for cell in one.cells
-        if any((name, cell.number) in given for name in names)
+        (varied.name, f"{cell.number}", cell.printed, ours[cell.number], ", ".join(cell.seeds) or "not run")
+        for varied in one.variations
+        for cell in varied.cells
     ]
     return [
         "What moves the numbers: one thing is set otherwise at a time (`--vary`). No verdict comes from it.",
         "\n".join(f"* {varied.name}: {escaped(_declared(varied))}" for varied in one.variations),
-        table(("Cell", "Printed", "Ours", *names), [tuple(map(escaped, row)) for row in rows]),
+        table(("Varied", "Cell", "Printed", "Ours", "Ours with it"), [tuple(map(escaped, row)) for row in rows]),
         *one.explained,
     ]
 
@@ -146,12 +144,6 @@ def _declared(varied: Variation) -> str:
     """Returns what is set otherwise, what that was to show, and what became of it."""
     words = f"{varied.about} Declared: {varied.shows}" if varied.shows else varied.about
     return f"{words} Outcome: {varied.outcome}." if varied.outcome else words
-
-
-def _readings(seeds: Sequence[str] | None) -> str:
-    """Returns the readings of the seeds as text. It is empty for a cell that the variation is not
-    about."""
-    return "" if seeds is None else ", ".join(seeds) or "not run"
 
 
 def _figures(figures: Sequence[Figure]) -> list[str]:

@@ -64,7 +64,7 @@ def _table(table: Table) -> View:
         "orders": orders,
         "counted": [(word, sum(one.order == word for one in table.orders)) for word in ORDERS],
         "orders_folded": len(orders) > LONG,
-        "orders_on": list(dict.fromkeys(one.substitute for one in table.orders)),
+        "orders_on": list(dict.fromkeys(one.on for one in table.orders)),
         "varied": _varied(table),
         "agreement": agreement.pictures(table.picture.data, f"Table {table.name}") if table.picture else [],
         "keys": agreement.keys(table.picture.data) if table.picture else [],
@@ -147,17 +147,17 @@ def _orders(orders: Sequence[Order]) -> list[tuple[Order, bool]]:
 
 
 def _varied(table: Table) -> list[View]:
-    """Returns every cell of which something was varied, with its setting and the readings that each
-    variation gives. They are None for a variation of other cells."""
-    given = [{one.number: one.seeds for one in variation.cells} for variation in table.variations]
+    """Returns every cell of each variation, with its setting and what the seeds give."""
+    cells = {cell.number: cell for cell in table.cells}
     return [
         {
-            "cell": cell,
+            "name": variation.name,
+            "cell": (cell := cells[one.number]),
             "setting": ", ".join(text for text in cell.setting if text),
-            "seeds": [of_cells.get(cell.number) for of_cells in given],
+            "seeds": one.seeds,
         }
-        for cell in table.cells
-        if any(cell.number in of_cells for of_cells in given)
+        for variation in table.variations
+        for one in variation.cells
     ]
 
 

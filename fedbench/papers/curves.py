@@ -27,7 +27,7 @@ def curves(paper: str, find: Find) -> Iterator[Figure]:
                 missing.append(cell.algorithm)
         if rows:
             left_out = f" Left out, since not all of its runs are there: {', '.join(missing)}." if missing else ""
-            end = "A line ends where the first of its seeds ends, which is where its target is reached."
+            end = "A line ends where the first of its seeds ends: when its target counts as reached, or with a miss."
             on = f" on {figure.stand_in}" if figure.stand_in else ""
             about = f"Ours for {figure.name}{on}: test accuracy along virtual seconds. {end}{left_out}"
             yield Figure(name=figure.name, about=about, file=f"{paper}-{slug(figure.name)}.svg", data=learning_curves(rows))

@@ -58,15 +58,15 @@ def test_a_price_is_made_without_data_that_others_lack(address: str, monkeypatch
 
 def test_a_run_has_cost_what_it_trained() -> None:
     """By its own steps and evaluations. All that is committed fits the ten hours of two cores that
-    the first runs may take, as the reasons of the cells that are not run say, and the core hours
-    of the queue."""
+    the first runs may take, as the reasons of the cells that are not run say, and what the queue
+    has spent since."""
     known = used(experiment.ways(cells()), in_archives(ROOT / ARCHIVES, cells()), varied=True)
     (one,) = (record for record in known if record.run_id == experiment.spec(chosen("001:T1", "2")[0], 0).run_id)
     of, trained = rates()["cnn_21840", 25, "native"], one.ledger.trained_steps
     assert trained >= 20_000
     points = len(one.curves["seconds"])
     assert spent([one]) == pytest.approx((trained * of.step + points * of.evaluation) / 7200)
-    assert 0 < spent(known) < 10 + queue.load().core_hours / 2
+    assert 0 < spent(known) < 10 + queue.spent(ROOT / ARCHIVES) / 2
 
 
 def test_a_step_of_two_gradients_costs_two() -> None:

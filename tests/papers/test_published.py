@@ -56,6 +56,12 @@ def test_the_pages_are_those_of_the_records() -> None:
         assert f"]({one.name})" in (ROOT / published.PAGES / "README.md").read_text() or one.name == "README.md"
 
 
+def test_the_front_page_counts_what_stands_in(committed: dict[str, Any]) -> None:
+    page = " ".join((ROOT / published.PAGES / "README.md").read_text().split())
+    others = [one for one in committed["cells"] if one["verdict"] == "not run" and one["stand_ins"]]
+    assert f"Of the results that are not run, {len(others)} were run on another data set" in page
+
+
 def test_nothing_is_reproduced_by_a_guess_a_choice_of_seeds_or_another_scenario(committed: dict[str, Any]) -> None:
     """All seeds from 0 on; the scenario of the library but for how long it is run; the options that
     the paper prints."""

@@ -58,12 +58,16 @@ def tell_prices(chosen: Sequence[Cell], find: Find, *, as_json: bool) -> None:
     wanted, left = list(declared(chosen, find)), list(left_out(chosen))
     if as_json:
         return print_json(*(one.as_dict() for one in (*wanted, *left)))
-    columns = ("runs of", "cells", "runs", "core hours", "what they would show", "command")
-    rows = [(one.name, spans(one.cells), f"{one.runs}", f"{one.core_hours:.2g}", one.shows, one.command) for one in wanted]
-    print_table("declared, without a record", columns, rows)
-    say(f"{sum(one.runs for one in wanted)} runs, about {sum(one.core_hours for one in wanted):.3g} hours of one core in all")
-    others = [(one.name, spans(one.cells), f"{one.runs}", f"{one.core_hours:.2g}", one.shows) for one in left]
-    print_table("left out, one seed of each", ("runs of", "cells", "runs", "core hours", "why"), others)
+    if wanted:
+        columns = ("runs of", "cells", "runs", "core hours", "what they would show", "command")
+        rows = [(one.name, spans(one.cells), f"{one.runs}", f"{one.core_hours:.2g}", one.shows, one.command) for one in wanted]
+        print_table("declared, without a record", columns, rows)
+        say(f"{sum(one.runs for one in wanted)} runs, about {sum(one.core_hours for one in wanted):.3g} hours of one core in all")
+    else:
+        say("nothing that is declared for these cells lacks a record")
+    if left:
+        others = [(one.name, spans(one.cells), f"{one.runs}", f"{one.core_hours:.2g}", one.shows) for one in left]
+        print_table("left out, one seed of each", ("runs of", "cells", "runs", "core hours", "why"), others)
     return None
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.request import urlretrieve
 
 import numpy as np
 import numpy.typing as npt
@@ -96,11 +95,13 @@ def _parsed(content: bytes, path: Path) -> tuple[npt.NDArray[np.float32], npt.ND
 
 def _download(root: Path) -> None:
     """Fetches both files. A file gets its name only when it is whole."""
+    import urllib.request  # every command would wait for it
+
     (root / A9A.folder).mkdir(parents=True, exist_ok=True)
     for name in A9A.md5:
         partial = root / A9A.folder / f"{name}.partial"
         try:
-            urlretrieve(f"{URL}{name}", partial)
+            urllib.request.urlretrieve(f"{URL}{name}", partial)
             partial.replace(partial.with_name(name))
         except OSError as error:
             raise MissingDataError(

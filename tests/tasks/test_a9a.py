@@ -68,7 +68,7 @@ def test_missing_and_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         file.write_text(TEST if url.endswith(".t") else TRAIN)
 
     calls: list[str] = []
-    monkeypatch.setattr(a9a, "urlretrieve", fetch)
+    monkeypatch.setattr("urllib.request.urlretrieve", fetch)
     monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
     monkeypatch.delenv("FEDBENCH_DOWNLOAD", raising=False)
     with pytest.raises(MissingDataError, match=r"looked in .*a9a \(no such folder\).*FEDBENCH_DOWNLOAD=1"):

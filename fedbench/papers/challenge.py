@@ -103,7 +103,8 @@ def _table(mine: Sequence[Cell]) -> str:
     ]
     head = ("Cell", "Setting", "Printed", "Bring", "Core hours", "Card, minutes (estimate)", "Seeds", "Command")
     times = sorted(card_minutes(one) for one in mine)
-    summary = f"{len(mine)} cells; a seed takes {_figure(times[0])} to {_figure(times[-1])} minutes on a card, as estimated"
+    minutes = " to ".join(dict.fromkeys(map(_figure, (times[0], times[-1]))))
+    summary = f"{len(mine)} cells; a seed takes {minutes} minutes on a card, as estimated"
     title = f"{of} on {on}" if on else of
     about = experiment.standing_in(mine[0]).about if on else experiment.table(mine[0]).about
     return f"## {title}: {paper.short}\n\n{about}\n\n<details><summary>{summary}</summary>\n\n{table(head, rows)}\n\n</details>"

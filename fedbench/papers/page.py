@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -17,7 +19,11 @@ from fedbench.papers.rules import ENDS, IN_SHORT
 from fedbench.suites.findings.markdown import table
 
 FEW = 30
-"""The most cells that a table shows at once. The cells of a longer table are folded."""
+"""A table of facts of configuration is folded if it has more cells than this."""
+
+BARE = 8
+"""The most cells without a number of ours that stand among those with one. More of them are
+folded."""
 
 W = TypeVar("W", bound=str)
 
@@ -64,10 +70,7 @@ def _table(one: Table) -> str:
         parts.append(made)
     if one.picture is not None:
         parts += [f"![Table {one.name.removeprefix('T')}, printed and ours]({one.picture.file})", escaped(one.picture.about)]
-    cells = _cells(one)
-    if len(one.cells) > FEW:
-        cells = f"<details><summary>{len(one.cells)} cells: {_in_words(one.counts)}</summary>\n\n{cells}\n\n</details>"
-    parts += [cells, *_notes(one.cells)]
+    parts += [*_cells(one), *_notes(one.cells)]
     if one.orders:
         rows = [
             (row.where, row.printed, f"{SIGNS[row.order]} {said(row.order, row.substitute)}", f"{row.seeds}", row.on)
@@ -80,7 +83,25 @@ def _table(one: Table) -> str:
     return "\n\n".join(parts)
 
 
-def _cells(one: Table) -> str:
+def _cells(one: Table) -> Iterator[str]:
+    """Yields the cells that we have something of, and those that are not run."""
+    bare = [cell for cell in one.cells if cell.verdict == "not run" and not cell.ours]
+    if len(bare) <= BARE:
+        bare = []
+    if shown := [cell for cell in one.cells if cell not in bare]:
+        folded = one.kind == "configuration" and len(shown) > FEW
+        yield _folded(f"{len(shown)} cells: {_in_words(one.counts)}", _rows(one, shown)) if folded else _rows(one, shown)
+    if bare:
+        reasons = Counter(cell.why for cell in bare)
+        counted = [f"{why.removesuffix('.')} ({count})." if len(reasons) > 1 else why for why, count in reasons.items()]
+        yield _folded(f"{len(bare)} cells that are not run. {' '.join(counted)}", _rows(one, bare))
+
+
+def _folded(summary: str, cells: str) -> str:
+    return f"<details><summary>{html.escape(summary, quote=False)}</summary>\n\n{cells}\n\n</details>"
+
+
+def _rows(one: Table, cells: Sequence[Cell]) -> str:
     columns = [name.replace("_", " ") for name in one.columns]
     rows = [
         (
@@ -91,7 +112,7 @@ def _cells(one: Table) -> str:
             f"{SIGNS[cell.verdict]} {cell.verdict}",
             escaped(_why(cell)),
         )
-        for cell in one.cells
+        for cell in cells
     ]
     return table(("Cell", *columns, "Printed", "Ours", "Verdict", "Why"), rows)
 

@@ -43,9 +43,23 @@ def test_a_page_shows_cells_orders_and_notes() -> None:
     assert "| LR, 0.001 | step\\_async \\< non\\_iid | ✓ kept | 3 |" in text
     assert "* Cells 5-8: The shares of the classes are Dirichlet(0.3)" in text
     assert "one-fast-40: One client does 4,000 steps" in text
-    assert "<details><summary>75 cells: 75 not run</summary>" in text
+    assert "<details><summary>75 cells that are not run. It needs CIFAR-10.</summary>" in text
     assert "It needs CIFAR-10. About 1.1e+06 steps a seed" in text
     assert "`fedbench reproduce 001:T1`\n\nThe committed runs (6, variations included) cost about <1 s of two cores" in text
+
+
+def test_cells_that_are_not_run_are_folded_with_their_reasons() -> None:
+    """Those with a number are not, and facts of configuration are where they are many."""
+    text = page(document("000", gives({("000:T1", 1): (48, 51, 58)}), {}, ROOT))
+    runs, facts = text.partition("## Table 1")[2].split("## Table 2")
+    shown, _, folded = runs.partition("<details><summary>")
+    assert "| 1 | iid | FashionMNIST | 90 | 10 | FedAvg | 51.89 |" in shown
+    assert "| 2 | iid |" not in shown
+    assert folded.startswith("63 cells that are not run. ")
+    assert "Its runs have not been made yet (23)." in folded.splitlines()[0]
+    assert "It needs CIFAR-10 (32)." in folded.splitlines()[0]
+    assert folded.partition("</details>")[0].count("| – not run |") == 63
+    assert "<details><summary>112 cells: 105 agrees, 7 not comparable</summary>" in facts
 
 
 def test_what_became_of_a_variation() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.output import show
@@ -24,9 +24,11 @@ def computed(
     quiet: bool,
     watch: Sequence[Watcher] = (),
     options: RunOptions | None = None,
+    points: Mapping[str, str],
 ) -> campaign.Tally:
     """Computes the wanted runs that the store lacks, and returns what became of them. Without
-    options those that have begun go on from their checkpoints."""
+    options those that have begun go on from their checkpoints. `points` has the point of each run,
+    by its id, and is shown where there are several."""
     show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
     with interruptible("finished runs are stored, the same command goes on"):
         tally = campaign.compute(
@@ -37,6 +39,7 @@ def computed(
             progress=None if quiet else True,
             watch=watch,
             executor=on,
+            of=points if len({*points.values()}) > 1 else None,
         )
     show(f"{tally.there:,} of {tally.wanted:,} runs have a record, {tally.before:,} of them had one before")
     return tally

@@ -227,9 +227,11 @@ def run(
     frozen = options_of(found, options)
     suite_race.check_asked(found, algorithms)
     with guarded(watchers.made(watch or ())) as group:
+        names = {found.scenario_at(point).content_hash(): point.name for point in found.points}
 
         def make(wanted: Sequence[RunSpec]) -> campaign.Tally:
-            return computed(wanted, where, processes, executor, quiet=quiet, watch=[group], options=how)
+            of = {spec.run_id: names[spec.scenario.content_hash()] for spec in wanted}
+            return computed(wanted, where, processes, executor, quiet=quiet, watch=[group], options=how, points=of)
 
         if found.race is not None:
             those = looks.entries(found, frozen, runnable(found, *chosen(found, points, None)))

@@ -78,8 +78,14 @@ def command(
     several, left_out = searches(), {row.outcome.run_id for row in there}
     is_done = collect_only
     while not is_done:
-        asked = [spec for one in several for spec in one.asked if spec.run_id not in left_out]
-        failed += computed(asked, where, processes, executor, quiet=quiet).failed
+        asked = [
+            (spec, point.name)
+            for (point, _), one in zip(cells, several, strict=True)
+            for spec in one.asked
+            if spec.run_id not in left_out
+        ]
+        of = {spec.run_id: point for spec, point in asked}
+        failed += computed([spec for spec, _ in asked], where, processes, executor, quiet=quiet, points=of).failed
         several, left_out = searches(), left_out | {spec.run_id for spec, _ in failed}
         is_done = all(spec.run_id in left_out for one in several for spec in one.wanted)
     # Of all points and draws: the files keep what other calls found.

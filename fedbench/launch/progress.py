@@ -43,7 +43,7 @@ class _Counting(Watcher):
             self.last[run.index] = f", {name.removeprefix('test_')} {getattr(evaluation, name):.3f}"
 
     def on_end(self, run: WatchedRun, record: Record) -> None:
-        self._end(run, self._counted(run, _line(record, reused=run.reused, in_full=self.in_full)))
+        self._end(run, self._counted(run, f"{run.name}: {_ended(record, reused=run.reused, in_full=self.in_full)}"))
 
     def on_failure(self, run: WatchedRun, why: str) -> None:
         self._end(run, self._counted(run, f"{run.name}: {why}"))
@@ -198,11 +198,12 @@ def _plain(text: str) -> dict[str, str]:
     return {"text/plain": text}
 
 
-def _line(record: Record, *, reused: bool, in_full: bool = True) -> str:
+def _ended(record: Record, *, reused: bool, in_full: bool = True) -> str:
+    """Returns how a run ended."""
     final, ledger = record.final, record.ledger
     name = record.spec.scenario.judged_by
     value: float | None = getattr(final, name)
-    line = f"{record.selector} seed {record.seed}: {record.state}, {name.removeprefix('test_')} {'-' if value is None else f'{value:.4f}'}"
+    line = f"{record.state}, {name.removeprefix('test_')} {'-' if value is None else f'{value:.4f}'}"
     if in_full:
         line += "".join(f", {hit.value:g} {_reached(hit)}" for hit in record.time_to_target)
         line += f", {ledger.updates} updates, {ledger.trained_steps} steps trained, {ledger.avoided_steps} avoided"

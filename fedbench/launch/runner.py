@@ -169,6 +169,7 @@ def run_specs(
     wait: bool = False,
     keep: bool = True,
     executor: Executor | None = None,
+    of: Mapping[str, str] | None = None,
 ) -> Records:
     """Does what `run` does, for runs of any scenarios.
 
@@ -185,6 +186,8 @@ def run_specs(
         held in memory.
     executor : Executor, optional
         Works at the runs, in place of processes on this machine.
+    of : mapping of str to str, optional
+        By run id, the suite's point or the paper's cell that a run is of, for its name.
 
     Returns
     -------
@@ -202,7 +205,7 @@ def run_specs(
         _check_processes_find(wanted)
     brings = None if executor.shares_files or store is None else Store(store)
     with watching(progress) as shown:
-        series = _Series(wanted, shown, watch, executor, keep=keep, brings=brings)
+        series = _Series(wanted, shown, watch, executor, keep=keep, brings=brings, of=of or {})
         series.run([Task(i, spec, None if brings else store, options) for i, spec in enumerate(wanted)])
         if wait and series.elsewhere:
             series.run([Task(i, wanted[i], store, options, wait=True) for i in sorted(series.elsewhere)])
@@ -298,10 +301,11 @@ class _Series:
         *,
         keep: bool,
         brings: Store | None,
+        of: Mapping[str, str],
     ) -> None:
         """With `keep` the records are held. `brings` is the store into which records are written
-        that come back with the results; None if the workers write them."""
-        self.wanted, self.executor, self.keep, self.brings = wanted, executor, keep, brings
+        that come back with the results; None if the workers write them. `of` is that of run_specs."""
+        self.wanted, self.executor, self.keep, self.brings, self.of = wanted, executor, keep, brings, of
         self.shown, self.watchers = shown, (shown, *watch)
         self.evaluated: dict[int, int] = {}  # how many evaluations the watchers know, by run
         self.done: dict[int, Record] = {}
@@ -313,7 +317,8 @@ class _Series:
         self.executor.run(compute, tasks, lambda event: self._hear(tasks[event.task].index, event))
 
     def _hear(self, index: int, event: Event[Finished]) -> None:
-        run = WatchedRun(index, len(self.wanted), self.wanted[index])
+        spec = self.wanted[index]
+        run = WatchedRun(index, len(self.wanted), spec, of=self.of.get(spec.run_id, ""))
         if isinstance(event, Begun):
             for one in self.watchers:
                 one.on_begin(run)

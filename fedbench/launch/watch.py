@@ -42,17 +42,21 @@ class WatchedRun:
         Scenario, algorithm and seed.
     reused : bool
         Whether its record was in the store. It is known when the run ends.
+    of : str
+        The suite's point or the paper's cell that it is of. Empty if there is one for all runs.
     """
 
     index: int
     runs: int
     spec: RunSpec
     reused: bool = False
+    of: str = ""
 
     @property
     def name(self) -> str:
-        """The algorithm with its options, and the seed, such as `fedavg seed 0`."""
-        return self.spec.named
+        """The algorithm with its options, and the seed, such as `fedavg seed 0`, behind what it is
+        of, as in `calm: fedavg seed 0`."""
+        return f"{self.of}: {self.spec.named}" if self.of else self.spec.named
 
     @property
     def run_id(self) -> str:

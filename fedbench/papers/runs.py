@@ -116,8 +116,13 @@ def compute(
     """
     failed: dict[str, str] = {}
     while True:
-        wanted = [spec for spec in needed(cells, in_store(store), varied=varied, only=only) if spec.run_id not in failed]
+        wanted = dict[str, RunSpec]()
+        of = dict[str, str]()
+        for cell in cells:
+            for spec in needed([cell], in_store(store), varied=varied, only=only):
+                if spec.run_id not in {*failed, *wanted}:
+                    wanted[spec.run_id], of[spec.run_id] = spec, cell.name
         if not wanted:
             return failed
-        tally = campaign.compute(wanted, store, processes=processes, options=options, progress=progress)
+        tally = campaign.compute(list(wanted.values()), store, processes=processes, options=options, progress=progress, of=of)
         failed |= {spec.run_id: f"{spec.named}: {why}" for spec, why in tally.failed}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +57,7 @@ def compute(
     progress: bool | None = None,
     watch: Sequence[Watcher] = (),
     executor: Executor | None = None,
+    of: Mapping[str, str] | None = None,
 ) -> Tally:
     """Computes the wanted runs that the store lacks. A run that fails is written down in the store,
     and is tried again the next time. The others go on. Runs of a task and a seed come one after
@@ -70,6 +71,7 @@ def compute(
         progress: whether to show how the runs go, as in `fedbench.launch.runner.run`.
         watch: observe the runs.
         executor: works at the runs, in place of processes on this machine.
+        of: what a run is of, as in `fedbench.launch.runner.run_specs`.
     """
     absent = sorted(missing(store, wanted), key=lambda spec: (spec.scenario.task.name, spec.seed))
     before = len({spec.run_id for spec in wanted}) - len(absent)
@@ -85,6 +87,7 @@ def compute(
                 watch=watch,
                 keep=False,
                 executor=executor,
+                of=of,
             )
         except RunsFailed as error:
             failures = [(spec, "\n".join(foreign.told(problem))) for spec, problem in error.failures]

@@ -105,6 +105,22 @@ def test_a_suite_of_tuned_rows_only_costs_half(small: Path, tmp_path: Path, monk
     assert "rows: tuned rows need a part `tuning`" in str(CliRunner().invoke(app, ["suite", "plan", "small.yaml"]).exception)
 
 
+def test_lines_of_runs_name_their_point(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are several; the scenario of all points has one name."""
+    monkeypatch.chdir(tmp_path)
+    content = json.loads((small / "small.yaml").read_text()) | {"seeds": {"first": 0, "count": 2}}
+    calm = content["points"][0] | {"set": {**content["points"][0]["set"], "budget.seconds": 1}}
+    content["points"] = [calm, calm | {"name": "few", "set": {**calm["set"], "clients": 10}}]
+    Path("small.yaml").write_text(json.dumps(content))
+    lines = said("suite", "run", "small.yaml", "-a", "fedavg").splitlines()
+    ended = [line.split(": ")[1:3] for line in lines if " of 4: " in line]
+    assert sorted(ended) == [[point, f"fedavg seed {seed}"] for point in ("calm", "few") for seed in (0, 1)]
+    tried = said("tune", "small.yaml", "-a", "fedavg", "-o", "tuned")
+    assert Counter(re.findall(r"^\d of \d: (\w+): fedavg", tried, re.MULTILINE)) == {"calm": 3, "few": 3}
+    alone = said("suite", "run", "small.yaml", "-a", "fedbuff", "-p", "few")
+    assert "1 of 2: fedbuff" in alone
+
+
 def test_from_records_to_findings(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An archive is enough: a machine that has no records goes on from it."""
     monkeypatch.chdir(tmp_path)

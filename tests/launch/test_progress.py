@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import fedbench as fb
-from fedbench.launch.progress import _line
+from fedbench.launch.progress import _ended
 from tests.conftest import alter, record
 from tests.terminal import on_a_terminal
 
@@ -106,7 +106,7 @@ def test_a_run_in_which_nobody_is_ever_there_says_so() -> None:
         counts = {"updates": 0, "trained_steps": 0, "avoided_steps": 0}
         alter(one, "ledger", {"available_fraction": available, "end_seconds": 100.0, **counts})
     alter(empty, "provenance.data_warnings", ["features of very different scale"])
-    assert "; warning: features of very different scale; warning: no client was ever there before the run ended" in _line(
+    assert "; warning: features of very different scale; warning: no client was ever there before the run ended" in _ended(
         empty, reused=True
     )
-    assert "warning" not in _line(busy, reused=True)
+    assert "warning" not in _ended(busy, reused=True)

@@ -112,6 +112,10 @@ class Picture(Part):
         return self
 
 
+FEW_BARE = 8
+"""The most cells without a number of ours that a page shows among the others."""
+
+
 class Table(Part):
     """A table. `spent` are the hours of two cores that its committed runs took. `picture` is None
     where no number was measured that belongs on scales."""
@@ -141,6 +145,19 @@ class Table(Part):
         if not {cell.number for one in self.variations for cell in one.cells} <= set(numbers):
             raise ValueError(f"table {self.name:.60}: a variation is of a cell that the table does not have")
         return self
+
+    @property
+    def bare(self) -> list[Cell]:
+        """The cells that are not run and have nothing of ours, which a page folds. None if they are
+        few."""
+        found = [cell for cell in self.cells if cell.verdict == "not run" and not cell.ours]
+        return found if len(found) > FEW_BARE else []
+
+    @property
+    def shown(self) -> list[Cell]:
+        """The other cells."""
+        folded = {cell.number for cell in self.bare}
+        return [cell for cell in self.cells if cell.number not in folded]
 
 
 class Theory(Part):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ from fedbench.documents.paper import ORDERS, Cell, Figure, Paper, Table, Theory,
 from fedbench.figures.tables.markdown import escaped
 from fedbench.leaderboard.pages.paper import runs, seeds
 from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in
+from fedbench.leaderboard.pages.reasons import of_bare
 from fedbench.leaderboard.verdicts import SIGNS
 from fedbench.papers import alignment_page
 from fedbench.papers.declared import spans
@@ -20,10 +20,6 @@ from fedbench.suites.findings.markdown import table
 
 FEW = 30
 """A table of facts of configuration is folded if it has more cells than this."""
-
-BARE = 8
-"""The most cells without a number of ours that stand among those with one. More of them are
-folded."""
 
 W = TypeVar("W", bound=str)
 
@@ -85,16 +81,12 @@ def _table(one: Table) -> str:
 
 def _cells(one: Table) -> Iterator[str]:
     """Yields the cells that we have something of, and those that are not run."""
-    bare = [cell for cell in one.cells if cell.verdict == "not run" and not cell.ours]
-    if len(bare) <= BARE:
-        bare = []
-    if shown := [cell for cell in one.cells if cell not in bare]:
-        folded = one.kind == "configuration" and len(shown) > FEW
-        yield _folded(f"{len(shown)} cells: {_in_words(one.counts)}", _rows(one, shown)) if folded else _rows(one, shown)
-    if bare:
-        reasons = Counter(cell.why for cell in bare)
-        counted = [f"{why.removesuffix('.')} ({count})." if len(reasons) > 1 else why for why, count in reasons.items()]
-        yield _folded(f"{len(bare)} cells that are not run. {' '.join(counted)}", _rows(one, bare))
+    if one.shown:
+        rows = _rows(one, one.shown)
+        folded = one.kind == "configuration" and len(one.shown) > FEW
+        yield _folded(f"{len(one.shown)} cells: {_in_words(one.counts)}", rows) if folded else rows
+    if one.bare:
+        yield _folded(f"{len(one.bare)} cells that are not run. {of_bare(one.bare)}", _rows(one, one.bare))
 
 
 def _folded(summary: str, cells: str) -> str:

@@ -156,6 +156,26 @@ def test_many_facts_are_folded_and_those_unlike_the_others_are_not(site: Site) -
     assert "<details" not in page.partition('<section id="T1"')[2].partition("</section>")[0]
 
 
+def test_cells_that_are_not_run_are_folded_where_they_are_many(record: Make) -> None:
+    """With their reasons. One that has a number of ours, of what stands in, is shown."""
+    bare = [cell(number, "not run", ours="", seeds=[], why="It needs <b>.") for number in range(2, 11)]
+    cells = [
+        cell(1),
+        *bare,
+        cell(11, "not run", ours="3", seeds=["3"], why="It needs <b>."),
+        cell(12, "not run", ours="", why="By price."),
+    ]
+    site = Site([full(record)], papers=[read(content(tables=[table("T1", "runs", cells)]))])
+    text = paper.render(site, site.papers[0]).partition('<section id="T1"')[2].partition("</section>")[0]
+    before, _, folded = text.partition(
+        "<details><summary>10 cells that are not run. It needs &lt;b&gt; (9). By price (1).</summary>"
+    )
+    assert [number for number in range(1, 13) if f'id="T1-{number}"' in before] == [1, 11]
+    assert [number for number in range(1, 13) if f'id="T1-{number}"' in folded] == [*range(2, 11), 12]
+    few = Site([full(record)], papers=[read(content(tables=[table("T1", "runs", [cell(1), *bare[:8]])]))])
+    assert "cells that are not run." not in paper.render(few, few.papers[0])
+
+
 def test_texts_are_no_markup(record: Make) -> None:
     """A hostile text in every place that takes one, and so in every one that is shown."""
 

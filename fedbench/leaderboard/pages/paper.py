@@ -12,7 +12,7 @@ from fedbench.analysis.axes import AXES
 from fedbench.documents.paper import ORDERS, VERDICTS, Cell, Figure, Order, Paper, Table, Theory
 from fedbench.leaderboard.pages.frame import Site, View
 from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in, summary
-from fedbench.leaderboard.pages.reasons import reasons
+from fedbench.leaderboard.pages.reasons import of_bare, reasons
 from fedbench.leaderboard.pages.scenario import bands
 from fedbench.leaderboard.pictures import agreement, chart
 from fedbench.leaderboard.pictures.shares import shares
@@ -45,7 +45,7 @@ def _table(table: Table) -> View:
     note has a letter."""
     notes = _notes(table.cells)
     marks = {text: mark for text, mark, _ in notes if mark}
-    rows = _rows(table.cells, marks)
+    rows = _rows(table.shown, marks)
     folded = table.kind == "configuration" and len(rows) > LONG
     usual = max(table.counts, key=lambda word: table.counts[word], default=None)
     orders = _orders(table.orders)
@@ -57,7 +57,9 @@ def _table(table: Table) -> View:
         "notes": notes,
         "rows": rows,
         "folded": folded,
-        "apart": [row for cell, row in zip(table.cells, rows, strict=True) if cell.verdict != usual] if folded else [],
+        "apart": _rows([cell for cell in table.shown if cell.verdict != usual], marks) if folded else [],
+        "bare": _rows(table.bare, marks),
+        "why_bare": of_bare(table.bare),
         "has_ours": any(cell.ours for cell in table.cells),
         "runs": runs(table),
         "has_hours": any(cell.hours is not None for cell in table.cells),

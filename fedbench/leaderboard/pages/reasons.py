@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from fedbench import written
 from fedbench.documents.paper import VERDICTS, Cell, Paper, Verdict
@@ -18,6 +19,13 @@ def reasons(paper: Paper) -> list[tuple[Verdict, int, str]]:
     return [
         (word, count, why) for (word, why), count in sorted(counts.items(), key=lambda one: (VERDICTS.index(one[0][0]), -one[1]))
     ]
+
+
+def of_bare(cells: Sequence[Cell]) -> str:
+    """Returns why cells are not run, as sentences. Of several reasons each has the number of its
+    cells."""
+    counts = Counter(cell.why for cell in cells)
+    return " ".join(f"{why.removesuffix('.')} ({count})." if len(counts) > 1 else why for why, count in counts.items())
 
 
 def _why(cell: Cell) -> str:

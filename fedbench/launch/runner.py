@@ -317,8 +317,7 @@ class _Series:
         self.executor.run(compute, tasks, lambda event: self._hear(tasks[event.task].index, event))
 
     def _hear(self, index: int, event: Event[Finished]) -> None:
-        spec = self.wanted[index]
-        run = WatchedRun(index, len(self.wanted), spec, of=self.of.get(spec.run_id, ""))
+        run = WatchedRun(index, len(self.wanted), self.wanted[index], of=self.of.get(self.wanted[index].run_id, ""))
         if isinstance(event, Begun):
             for one in self.watchers:
                 one.on_begin(run)

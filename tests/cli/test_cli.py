@@ -202,14 +202,11 @@ def test_a_missing_data_set_says_what_to_install(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
+SOON = "from fedbench.launch import progress; progress.LINE_EVERY = 0.1; from fedbench.cli.main import main; main()"
 # What a shell runs in the background ignores SIGINT, and so do its children, unless they say
 # otherwise.
-HEARS_CTRL_C = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from fedbench.cli.main import main; main()"
-)
-
-
-DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from fedbench.cli.main import main; main()"
+HEARS_CTRL_C = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {SOON}"
+DEAF = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {SOON}"
 
 
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])

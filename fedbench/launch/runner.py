@@ -303,9 +303,8 @@ class _Series:
         brings: Store | None,
         of: Mapping[str, str],
     ) -> None:
-        """With `keep` the records are held. `brings` is the store into which records are written
-        that come back with the results; None if the workers write them. `of` is that of
-        run_specs."""
+        """With `keep` the records are held. `brings` is the store into which records that come back
+        are written; None if the workers write them. `of` is that of run_specs."""
         self.wanted, self.executor, self.keep, self.brings, self.of = wanted, executor, keep, brings, of
         self.shown, self.watchers = shown, (shown, *watch)
         self.evaluated: dict[int, int] = {}  # how many evaluations the watchers know, by run

@@ -109,7 +109,7 @@ def test_one_variation_is_run_alone(tmp_path: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert "against the committed records: 1 identical" in result.stderr
-    assert "\n1 of 1: 001:T1:3: fedavg[" in result.stderr
+    assert re.search(r"^1 of 1: 001:T1:3: fedavg\[", result.stderr, re.MULTILINE)
 
 
 def needs_avx512() -> None:

@@ -250,11 +250,11 @@ def test_the_trainer_is_torch_and_says_why() -> None:
 @TORCH
 def test_what_is_told_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     from fedbench.cli.outcome import print_outcome
-    from fedbench.launch.progress import _line
+    from fedbench.launch.progress import _ended
 
     records: fb.Records = fb.run("houses.yaml", "fedavg[cohort_size=4,local_lr=0.1]", seeds=2, store=None)
     record: Record = records[0]
-    assert f"{record.selector} seed 0: finished, loss {record.final.test_loss:.4f}, 0.1 reached at" in _line(record, reused=False)
+    assert _ended(record, reused=False).startswith(f"finished, loss {record.final.test_loss:.4f}, 0.1 reached at")
     print_outcome(records, Path("runs"))
     out, err = capsys.readouterr()
     assert "final loss" in out

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import html
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from fedbench import written
-from fedbench.documents.paper import ORDERS, Cell, Figure, Paper, Table, Theory, Variation, said
+from fedbench.documents.paper import ORDERS, Cell, Figure, Order, Paper, Table, Theory, Variation, said
 from fedbench.figures.tables.markdown import escaped
 from fedbench.leaderboard.pages.paper import runs, seeds
 from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in
@@ -67,14 +68,7 @@ def _table(one: Table) -> str:
     if one.picture is not None:
         parts += [f"![Table {one.name.removeprefix('T')}, printed and ours]({one.picture.file})", escaped(one.picture.about)]
     parts += [*_cells(one), *_notes(one.cells)]
-    if one.orders:
-        rows = [
-            (row.where, row.printed, f"{SIGNS[row.order]} {said(row.order, row.substitute)}", f"{row.seeds}", row.on)
-            for row in one.orders
-        ]
-        wide = 5 if len({row.on for row in one.orders}) > 1 else 4
-        head = ("Where", "Printed", "Ours", "Seeds", "On")[:wide]
-        parts += ["Orders, as printed:", table(head, [tuple(map(escaped, row[:wide])) for row in rows])]
+    parts += _orders(one.orders)
     parts += _variations(one)
     return "\n\n".join(parts)
 
@@ -118,6 +112,21 @@ def _why(cell: Cell) -> str:
     if cell.verdict == "not run" and cell.hours:
         return f"{cell.why} About {cell.steps:.2g} steps a seed, {written.hours(cell.hours)} of two cores in all."
     return cell.why
+
+
+def _orders(orders: Sequence[Order]) -> list[str]:
+    """Returns the orders. Where they are read off several data sets, each of these has a letter."""
+    if not orders:
+        return []
+    letters = dict(zip(dict.fromkeys(row.on for row in orders), string.ascii_uppercase, strict=False))
+    rows = [
+        (row.where, row.printed, f"{SIGNS[row.order]} {said(row.order, row.substitute)}", f"{row.seeds}", letters[row.on])
+        for row in orders
+    ]
+    wide = 5 if len(letters) > 1 else 4
+    head = ("Where", "Printed", "Ours", "Seeds", "On")[:wide]
+    keys = "\n".join(f"* On {letter}: {escaped(on)}" for on, letter in letters.items())
+    return ["Orders, as printed:", *([keys] if wide == 5 else []), table(head, [tuple(map(escaped, row[:wide])) for row in rows])]
 
 
 def _notes(cells: Sequence[Cell]) -> list[str]:

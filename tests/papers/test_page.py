@@ -62,6 +62,18 @@ def test_cells_that_are_not_run_are_folded_with_their_reasons() -> None:
     assert "<details><summary>112 cells: 105 agrees, 7 not comparable</summary>" in facts
 
 
+def test_what_orders_are_read_off_has_a_letter_where_there_is_more() -> None:
+    found = document("001", gives({("001:T1", 3): (8, 8, 9), ("001:T1", 5): (55, 65, 65)}), {}, ROOT)
+    table = next(one for one in found.tables if one.orders)
+    assert "* On A" not in page(found)
+    other = table.orders[0].model_copy(update={"where": "elsewhere", "substitute": "Digits stand in"})
+    several = table.model_copy(update={"orders": (*table.orders, other)})
+    text = page(found.model_copy(update={"tables": (several,)}))
+    assert f"* On A: {table.orders[0].on}\n* On B: Digits stand in\n\n| Where | Printed | Ours | Seeds | On |" in text
+    assert "| LR, 0.001 | step\\_async \\< non\\_iid | ✓ kept | 3 | A |" in text
+    assert "| elsewhere | step\\_async \\< non\\_iid | ✓ substitute: order kept | 3 | B |" in text
+
+
 def test_what_became_of_a_variation() -> None:
     """One reading that lies elsewhere decides; without it, all have to be there."""
     varied = {

@@ -227,7 +227,7 @@ def run(
     frozen = options_of(found, options)
     suite_race.check_asked(found, algorithms)
     with guarded(watchers.made(watch or ())) as group:
-        names = {found.scenario_at(point).content_hash(): point.name for point in found.points}
+        names = {found.scenario_at(point).content_hash(): point.name for point in chosen(found, points, None)[0]}
 
         def make(wanted: Sequence[RunSpec]) -> campaign.Tally:
             of = {spec.run_id: names[spec.scenario.content_hash()] for spec in wanted}

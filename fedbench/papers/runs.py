@@ -120,8 +120,9 @@ def compute(
         of = dict[str, str]()
         for cell in cells:
             for spec in needed([cell], in_store(store), varied=varied, only=only):
-                if spec.run_id not in {*failed, *wanted}:
-                    wanted[spec.run_id], of[spec.run_id] = spec, cell.name
+                if spec.run_id not in failed:
+                    wanted.setdefault(spec.run_id, spec)
+                    of.setdefault(spec.run_id, cell.name)
         if not wanted:
             return failed
         tally = campaign.compute(list(wanted.values()), store, processes=processes, options=options, progress=progress, of=of)

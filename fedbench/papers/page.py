@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import html
-import string
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from fedbench import written
 from fedbench.documents.paper import ORDERS, Cell, Figure, Order, Paper, Table, Theory, Variation, said
 from fedbench.figures.tables.markdown import escaped
-from fedbench.leaderboard.pages.paper import runs, seeds
+from fedbench.leaderboard.pages.paper import orders_on, runs, seeds
 from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in
 from fedbench.leaderboard.pages.reasons import of_bare
 from fedbench.leaderboard.verdicts import SIGNS
@@ -118,7 +117,7 @@ def _orders(orders: Sequence[Order]) -> list[str]:
     """Returns the orders. Where they are read off several data sets, each of these has a letter."""
     if not orders:
         return []
-    letters = dict(zip(dict.fromkeys(row.on for row in orders), string.ascii_uppercase, strict=False))
+    letters = orders_on(orders)
     rows = [
         (row.where, row.printed, f"{SIGNS[row.order]} {said(row.order, row.substitute)}", f"{row.seeds}", letters[row.on])
         for row in orders

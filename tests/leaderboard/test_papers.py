@@ -135,13 +135,15 @@ def test_what_is_varied_stands_beside_printed_and_ours(site: Site) -> None:
 
 def test_orders_of_one_place_stand_together_and_say_what_stands_in(site: Site) -> None:
     page = paper.render(site, site.papers[0])
-    orders = page.partition('aria-label="Orders of T1"')[2].partition("</table>")[0]
+    before, _, orders = page.partition('aria-label="Orders of T1"')
+    orders = orders.partition("</table>")[0]
+    assert " The last column says what they are read off. On A what the paper used On B Digits stand in " in words(before)
     assert [words(one) for one in orders.split("<tr>")[2:]] == [
-        "0.1 FedAvg < FedBuff ✓ kept 3 what the paper used",
-        "0.1 c < d substitute: order ✗ broken 3 Digits stand in",
-        "b > c ~ undecided 3 what the paper used",
-        "b > d (✓) kept once 3 what the paper used",
-        "c > d (✗) broken once 3 what the paper used",
+        "0.1 FedAvg < FedBuff ✓ kept 3 A",
+        "0.1 c < d substitute: order ✗ broken 3 B",
+        "b > c ~ undecided 3 A",
+        "b > d (✓) kept once 3 A",
+        "c > d (✗) broken once 3 A",
     ]
 
 

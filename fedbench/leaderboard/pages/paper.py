@@ -66,7 +66,7 @@ def _table(table: Table) -> View:
         "orders": orders,
         "counted": [(word, sum(one.order == word for one in table.orders)) for word in ORDERS],
         "orders_folded": len(orders) > LONG,
-        "orders_on": list(dict.fromkeys(one.on for one in table.orders)),
+        "orders_on": orders_on(table.orders),
         "varied": _varied(table),
         "agreement": agreement.pictures(table.picture.data, f"Table {table.name}") if table.picture else [],
         "keys": agreement.keys(table.picture.data) if table.picture else [],
@@ -146,6 +146,11 @@ def _orders(orders: Sequence[Order]) -> list[tuple[Order, bool]]:
     places = list(dict.fromkeys(one.where for one in orders))
     found = sorted(orders, key=lambda order: places.index(order.where))
     return [(one, i > 0 and one.where == found[i - 1].where) for i, one in enumerate(found)]
+
+
+def orders_on(orders: Sequence[Order]) -> dict[str, str]:
+    """Returns what the orders are read off, each with a capital letter."""
+    return {on: _letters(i).upper() for i, on in enumerate(dict.fromkeys(one.on for one in orders))}
 
 
 def _varied(table: Table) -> list[View]:

@@ -137,7 +137,7 @@ def test_orders_of_one_place_stand_together_and_say_what_stands_in(site: Site) -
     page = paper.render(site, site.papers[0])
     before, _, orders = page.partition('aria-label="Orders of T1"')
     orders = orders.partition("</table>")[0]
-    assert " The last column says what they are read off. On A what the paper used On B Digits stand in " in words(before)
+    assert " The last column says what they are read off. A what the paper used B Digits stand in " in words(before)
     assert [words(one) for one in orders.split("<tr>")[2:]] == [
         "0.1 FedAvg < FedBuff ✓ kept 3 A",
         "0.1 c < d substitute: order ✗ broken 3 B",

@@ -73,6 +73,14 @@ def test_whatever_ends_the_other_process_is_one_line(end: str, tmp_path: Path, m
         bounded.read(save(tmp_path), "train", Wanted("y"))
 
 
+def test_what_was_taken_before_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an import of a second and more."""
+    (tmp_path / "sitecustomize.py").write_text("import time\nwhile time.process_time() < 1.5: pass\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(bounded.Limits, "cpu_seconds", 1)
+    assert bounded.read(save(tmp_path), "train", Wanted("y")).features == ("x", "who")
+
+
 @pytest.mark.parametrize("error", [KeyError("y"), RecursionError("deep"), OSError(5, "a\nb")])
 def test_an_error_that_no_reader_expects_is_told_as_what_it_is(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -78,10 +78,12 @@ class Order(Part):
 
 
 class Varied(Part):
-    """What the seeds of a cell give in a variation."""
+    """What the seeds of a cell give in a variation. `ours` is what they give without it, where it
+    is on another data set than the cell's number."""
 
     number: Ordinal
     printed: Text
+    ours: Text | None = None
     seeds: Several[Text]
 
 

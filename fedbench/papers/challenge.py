@@ -139,9 +139,11 @@ def _not_run(find: Find, spent: float) -> str:
     return "\n\n".join(
         [
             "## Declared, and not run",
-            "These runs need none of the data above; `fedbench info cifar10_jpeg` says what the JPEG images are. They are declared, and "
-            f"two cores have not got to them. They may take {queue.load().core_hours:g} core hours in all, of which {spent:.1f} are spent, "
-            "in the order of [`fedbench/papers/queue.yaml`](../../fedbench/papers/queue.yaml).",
+            f"These runs cost about {_figure(sum(one.core_hours for one in wanted))} core hours. The queue "
+            f"[`fedbench/papers/queue.yaml`](../../fedbench/papers/queue.yaml) may take {queue.load().core_hours:g} in all, of which "
+            f"{spent:.1f} are spent, so not all of them will be run here. Some are only run if an earlier one comes out as declared, which "
+            "the queue says. They need no lossless CIFAR and no STL-10. Those on CIFAR-10 as JPEG need the images that "
+            "`fedbench info cifar10_jpeg` describes.",
             table(("Runs of", "Cells", "Runs", "Core hours", "Command"), rows),
             "What was left out when the runs were declared, with the price of one seed of each cell:",
             table(("Runs of", "Cells", "Core hours", "Why"), others),

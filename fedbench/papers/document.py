@@ -101,7 +101,7 @@ def _table(cells: Sequence[Cell], verdicts: Sequence[Judged], ordered: Sequence[
         columns=tuple(keys),
         cells=tuple(_cell(one, keys) for one in mine),
         orders=tuple(_order(one, keys) for one in ordered if one.first.name in names),
-        variations=tuple(_variation(one, cells, find) for one in table.variations),
+        variations=tuple(_variation(one, mine, find) for one in table.variations),
         explained=tuple(table.explained),
         picture=picture(mine),
     )
@@ -139,8 +139,7 @@ def _stood_in(one: Judged) -> Iterator[str]:
         targets = experiment.spec(found.cell, 0).scenario.targets if not found.cell.is_accuracy else ()
         goal = f"until {targets[0].value:g}" if targets else ""
         if n or not one.substitute:
-            seeds = ", ".join(reading.text for reading in found.readings.values())
-            yield f"On {', '.join(filter(None, (found.cell.stand_in, goal)))}: {ours(found)} ({seeds})."
+            yield f"On {', '.join(filter(None, (found.cell.stand_in, goal)))}: {_with_seeds(found)}."
         elif goal:
             yield f"On {found.cell.stand_in}, {goal}."
 
@@ -176,23 +175,42 @@ def _order(one: Ordered, keys: Sequence[str]) -> Order:
     )
 
 
-def _variation(one: parts.Variation, cells: Sequence[Cell], find: Find) -> Variation:
+def _variation(one: parts.Variation, judged: Sequence[Judged], find: Find) -> Variation:
     """Returns a variation with the readings of every cell that it is about, and what became of
     it."""
     rows, are_there = [], list[bool | None]()
-    for cell in cells:
+    for each in judged:
+        cell = each.cell
         way = next((way for way in experiment.ways([cell]) if one in experiment.variations(way)), None)
         if way is not None:
             readings = [read.reading for read in read_varied(way, one, find)]
-            rows.append(Varied(number=cell.number, printed=cell.text, seeds=tuple(each.text for each in readings if each)))
+            seeds = tuple(reading.text for reading in readings if reading)
+            rows.append(Varied(number=cell.number, printed=cell.text, ours=_without(each, one.stand_in), seeds=seeds))
             bands = [band for band in one.expects if cell.matches(band.where)]
             are_there += [
-                lies_within(each, cell.amount, band.low, band.high) if each else None for band in bands for each in readings
+                lies_within(reading, cell.amount, band.low, band.high) if reading else None
+                for band in bands
+                for reading in readings
             ]
     settings = tuple(f"{key} = {json.dumps(value)}" for key, value in {**one.set, **one.options}.items())
     settings += (one.algorithm,) if one.algorithm else ()
     outcome = _outcome(are_there) if one.expects else None
     return Variation(name=one.name, about=one.about, shows=one.shows, outcome=outcome, set=settings, cells=tuple(rows))
+
+
+def _without(one: Judged, stand_in: str) -> str | None:
+    """Returns what a cell has on what a variation is run on; None if it is the cell's own
+    number."""
+    for n, found in enumerate(one.stood_in):
+        if found.cell.stand_in == stand_in:
+            return None if one.substitute and n == 0 else _with_seeds(found)
+    return "not run" if stand_in else None
+
+
+def _with_seeds(one: Judged) -> str:
+    """Returns our number, and what each seed gave if there are several."""
+    seeds = [reading.text for reading in one.readings.values()]
+    return f"{ours(one)} ({', '.join(seeds)})" if len(seeds) > 1 else ours(one)
 
 
 def _outcome(are_there: Sequence[bool | None]) -> Outcome:

@@ -163,6 +163,8 @@ def _why(printed: Printed, found: Interval, readings: Sequence[Reading]) -> str:
     n, misses, diverged = len(readings), sum(one.missed for one in readings), sum(one.diverged for one in readings)
     where = _placed(printed, found.mean)
     also = f" ({diverged} diverged)" if misses and diverged else ""
+    if diverged == misses == n > 1 and found.low is not None:
+        return f"All {n} seeds diverge, and count as watched without the target, to {_placed(printed, found.low)}."
     if misses and found.low is not None:
         return (
             f"None of {n} seeds reaches the target{also}; the interval begins where they ended, at {_placed(printed, found.low)}."

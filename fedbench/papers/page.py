@@ -31,8 +31,8 @@ def page(document: Paper) -> str:
         f"# {document.cited}",
         f"{document.title}. {document.venue}." + (f" <{document.link}>" if document.link else ""),
         "Made by `fedbench reproduce --write` from the records in `results/papers`.",
-        document.said,
         "\n".join(f"* {line}" for line in _counted(document)),
+        document.said,
         "What the words mean:",
         "\n".join(rules),
         ENDS,
@@ -149,7 +149,13 @@ def _variations(one: Table) -> list[str]:
         return []
     ours = {cell.number: _ours(cell) for cell in one.cells}
     rows = [
-        (varied.name, f"{cell.number}", cell.printed, ours[cell.number], ", ".join(cell.seeds) or "not run")
+        (
+            varied.name,
+            f"{cell.number}",
+            cell.printed,
+            ours[cell.number] if cell.ours is None else cell.ours,
+            ", ".join(cell.seeds) or "not run",
+        )
         for varied in one.variations
         for cell in varied.cells
     ]
@@ -187,7 +193,7 @@ def _theory(lines: Sequence[Theory]) -> list[str]:
         )
         for line in lines
     ]
-    head = ("Claim", "Check", "Measured", "Proven", "")
+    head = ("Claim", "Check", "Measured", "Expected", "")
     return ["## What the theorems say, measured", "`fedbench theory`", table(head, [tuple(map(escaped, row)) for row in rows])]
 
 

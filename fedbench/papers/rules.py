@@ -125,5 +125,8 @@ IN_SHORT: Mapping[Verdict | Kept, str] = {
 ENDS = (
     f"A run ends where its target is reached, and at the latest at {LIMIT:g} times the printed number; > says that a seed ended without. "
     "A run whose model stops being finite counts as an accuracy of 0 %. "
-    f"Options are those that the paper prints. These are the rules of version {VERSION}; they were committed before the verdicts."
+    f"Options are those that the paper prints. {PLUS_MINUS} after a number of ours is its 95 % interval over seeds; after a printed one it "
+    "is what the paper prints. In a row that is not run, our number is of what stands in, and is not compared with the printed one. "
+    f"These are the rules of version {VERSION}. They were written when version 1 had judged most of these runs, and committed before the "
+    "verdicts that follow from them."
 )

@@ -129,7 +129,7 @@ def test_what_is_varied_stands_beside_printed_and_ours(site: Site) -> None:
     assert rows == [
         "fast 3 FedBuff, 0.1 51.9 >90 60, 61",
         "fast 2 FedAvg, 0.1 51.9 52.1 ± 3.0 not run",
-        "slow 3 FedBuff, 0.1 51.9 >90 60, 61",
+        "slow 3 FedBuff, 0.1 51.9 8 ± 2 60, 61",
     ]
 
 

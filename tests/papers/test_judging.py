@@ -168,6 +168,7 @@ def test_diverging() -> None:
     assert of([diverged] * 2, 60, accuracy=True).word == of([diverged], 60, accuracy=True).word == "not decided"
     assert of([diverged, *readings(1, 2, 0, 1)], 60, accuracy=True).word == "contradicted"
     late = Reading(200, missed=True, diverged=True)
+    assert of([late] * 3).why == "All 3 seeds diverge, and count as watched without the target, to 2.00 times the printed number."
     assert of([late, *readings(100, 100)]).word == "not decided"
     assert "1 of 3 seeds ends without the target (1 diverged)" in of([late, *readings(100, 100)]).why
     assert of([late, late, late]).word == "contradicted"

@@ -14,6 +14,7 @@ from fedbench.papers.cells import PAPERS, chosen
 from fedbench.papers.curves import curves
 from fedbench.papers.document import differing, document
 from fedbench.papers.page import page
+from fedbench.papers.runs import ARCHIVES, in_archives
 from fedbench.results.record import Record
 from tests.leaderboard.papers import claim
 from tests.papers.test_verdicts import gives, nothing, reaching
@@ -72,6 +73,16 @@ def test_what_orders_are_read_off_has_a_letter_where_there_is_more() -> None:
     assert f"* On A: {table.orders[0].on}\n* On B: Digits stand in\n\n| Where | Printed | Ours | Seeds | On |" in text
     assert "| LR, 0.001 | step\\_async \\< non\\_iid | ✓ kept | 3 | A |" in text
     assert "| elsewhere | step\\_async \\< non\\_iid | ✓ substitute: order kept | 3 | B |" in text
+
+
+def test_a_variation_stands_beside_the_number_of_its_own_data_set() -> None:
+    """Cell 9 has a number on Fashion-MNIST alone."""
+    (t2,) = (one for one in document("004", in_archives(ROOT / ARCHIVES, chosen("004")), {}).tables if one.name == "T2")
+    given = {(varied.name, cell.number): cell.ours for varied in t2.variations for cell in varied.cells}
+    assert given["rate-of-fedbuff", 9] is None
+    assert given["rate-without-normalisation", 9] == "not run"
+    (why,) = (cell.why for cell in t2.cells if cell.number == 1)
+    assert f"On cifar10-jpeg: {given['rate-of-fedecho', 1]}." in why
 
 
 def test_what_became_of_a_variation() -> None:

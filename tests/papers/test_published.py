@@ -62,6 +62,22 @@ def test_the_front_page_counts_what_stands_in(committed: dict[str, Any]) -> None
     assert f"Of the results that are not run, {len(others)} were run on another data set" in page
 
 
+def test_the_front_page_counts_what_agrees_with_each_paper(committed: dict[str, Any]) -> None:
+    page = (ROOT / published.PAGES / "README.md").read_text()
+    known = by_name()
+    for paper, key in PAPERS.items():
+        mine = [one for one in committed["cells"] if known[one["cell"]].paper == paper]
+        mine = [one for one in mine if experiment.table(known[one["cell"]]).kind != "configuration"]
+        counts = {
+            word: sum(one["verdict"] == word for one in mine) for word in VERDICTS if word not in ("not run", "not comparable")
+        }
+        words = [f"{n} {'agree' if word == 'agrees' and n > 1 else word}" for word, n in counts.items() if n]
+        (row,) = (line for line in page.splitlines() if f"]({key}.md)" in line)
+        _, _, _, measured, told, _, _ = row.split("|")
+        assert measured.split()[:3] == [f"{sum(counts.values())}", "of", f"{len(mine)}"], row
+        assert told.strip() == (", ".join(words) or "none"), row
+
+
 def test_nothing_is_reproduced_by_a_guess_a_choice_of_seeds_or_another_scenario(committed: dict[str, Any]) -> None:
     """All seeds from 0 on; the scenario of the library but for how long it is run; the options that
     the paper prints."""

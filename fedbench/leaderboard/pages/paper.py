@@ -161,6 +161,7 @@ def _varied(table: Table) -> list[View]:
             "name": variation.name,
             "cell": (cell := cells[one.number]),
             "setting": ", ".join(text for text in cell.setting if text),
+            "ours": cell.ours if one.ours is None else one.ours,
             "seeds": one.seeds,
         }
         for variation in table.variations

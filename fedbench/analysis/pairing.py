@@ -175,7 +175,11 @@ def findings(one: Pairing, first: str, second: str) -> list[Finding]:
     found = []
     if one.groups[0] != one.groups[1]:
         has = (f"{first} has {one.groups[0].words}", f"{second} {one.groups[1].words}")
-        why = "They differ in what they are given, so the cheaper one need not be the better algorithm."
+        why = (
+            "They differ in what they are given, so the cheaper one need not be the better algorithm."
+            if all(group.at_work for group in one.groups)
+            else "Whether they differ in what they are given is not known; at_work of the scenario limits both alike."
+        )
         sentence = f"{one.point}: no board has both: {', '.join(has)}. {why}"
         found.append(Finding(one.point, "no board has both", (*has, why), sentence))
     if not any(line.target is None for line in one.lines):

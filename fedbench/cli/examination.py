@@ -227,7 +227,7 @@ def _more_data() -> Fact:
     found = [f"{name} in {anonymous(str(data_root() / FOLDERS[name].folder))}" for name in FOLDERS if name not in absent]
     value = "; ".join([*found, *([f"not on this machine: {', '.join(absent)}"] if absent else [])])
     if absent:
-        how = f"fedbench info {absent[0]} tells where its files belong; no scenario of the library needs them"
+        how = f"fedbench info {absent[0]} tells where its files belong; only scenarios whose task they are need them"
         return Fact("data more", value, "warning", how)
     return Fact("data more", value)
 

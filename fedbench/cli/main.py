@@ -21,6 +21,8 @@ from fedbench.errors import FedbenchError, shown_on_one_line
 
 WRONG_WORDS: Any = typer.BadParameter.__mro__[1]
 """What typer raises for an unknown verb or option, or a value of the wrong kind."""
+NO_WORDS: Any = sys.modules[WRONG_WORDS.__module__].NoArgsIsHelpError
+"""What it raises where a verb is missing."""
 
 NEW_OBJECTS = 100_000
 """After so many a search for cycles begins. Python's 700 has it look through the trees of thousands
@@ -83,6 +85,9 @@ def _exit_code() -> int | str | None:
         error: FedbenchError = foreign.ended(end)
     except FedbenchError as own:
         error = own
+    except NO_WORDS as wrong:  # its message is the help
+        wrong.show()
+        return int(wrong.exit_code)
     except WRONG_WORDS as wrong:
         wrong.message = shown_on_one_line(str(wrong.message))
         wrong.show()

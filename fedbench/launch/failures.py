@@ -18,7 +18,8 @@ class RunsFailed(FedbenchError):
         self.records, self.failures = records, tuple(failures)
         told = [line for lines, runs in _by_reason(failures).items() for line in (f"{', '.join(runs)}: {lines[0]}", *lines[1:])]
         super().__init__(f"{len(failures)} of {len(failures) + len(records) + len(records.elsewhere)} runs failed", *told)
-        if all(isinstance(error, UsageError) for _, error in failures):
+        nothing_ran = not (len(records) or records.elsewhere)
+        if nothing_ran and all(isinstance(error, UsageError) for _, error in failures):
             self.exit_code = UsageError.exit_code
 
 

@@ -258,9 +258,10 @@ class Overlapping(Part):
 class Natural(Dealt):
     """A client has the examples of one owner, as the data set states owners.
 
-    The clients are chosen among the owners of at least `min_examples`: those who own most
-    (largest), or owners drawn uniformly once per seed (drawn). They are in the data set's order of
-    owners. No client has the examples of the other owners.
+    The clients are chosen among the owners of at least `min_examples` training examples, after what
+    is held out for the test: those who own most (largest), or owners drawn uniformly once per seed
+    (drawn). They are in the data set's order of owners. No client has the examples of the other
+    owners.
     """
 
     kind: Literal["natural"]

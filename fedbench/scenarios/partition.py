@@ -137,7 +137,7 @@ def natural(owner: Rows, clients: int, seed: int, part: Natural, stated: int = 0
     able = np.flatnonzero(sizes >= part.min_examples)
     if len(able) < clients:
         raise UsageError(
-            f"partition natural: {clients} clients need as many owners with at least {part.min_examples} examples each, of "
+            f"partition natural: {clients} clients need as many owners with at least {part.min_examples} training examples each, of "
             f"{max(stated, len(owners))} owners {len(able)} have so many{_held_out(stated - len(owners))}; lower min_examples or ask for "
             "fewer clients"
         )

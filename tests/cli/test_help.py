@@ -16,6 +16,7 @@ import fedbench
 from fedbench.cli.examples import EXAMPLES
 from fedbench.cli.main import app
 from fedbench.cli.verbs import GROUPS, commands
+from tests.cli.commands import fedbench as typed
 from tests.terminal import on_a_terminal
 
 WIDE = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
@@ -132,3 +133,10 @@ def test_arguments_look_alike() -> None:
 
 def test_the_version() -> None:
     assert CliRunner().invoke(app, ["--version"]).output == f"fedbench {fedbench.__version__}\n"
+
+
+def test_a_missing_verb_shows_the_verbs() -> None:
+    found = typed("suite")
+    assert found.returncode == 2
+    assert "\n  plan " in found.stderr
+    assert "\\n" not in found.stderr

@@ -63,7 +63,9 @@ def test_owners_are_held_out() -> None:
     owner = np.repeat(np.arange(7), [5, 1, 4, 3, 2, 6, 1])
     clients, held_out = shared(scenario, np.zeros(len(owner), np.int64), 0, owner)
     assert sorted(int(owner[rows[0]]) for rows in [*clients, *held_out]) == [0, 2, 3, 4, 5]
-    with pytest.raises(UsageError, match=r"^partition natural: 8 clients need as many owners with at least 1 examples each"):
+    with pytest.raises(
+        UsageError, match=r"^partition natural: 8 clients need as many owners with at least 1 training examples each"
+    ):
         shared(load(scenario, ["clients=6"]), np.zeros(len(owner), np.int64), 0, owner)
 
 

@@ -153,6 +153,9 @@ def test_failures_of_wrong_use_are_wrong_use() -> None:
     with pytest.raises(RunsFailed) as caught:
         fb.run("digits-demo", odd("usage"), seeds=2, overrides=SMALL)
     assert caught.value.exit_code == 2
+    with pytest.raises(RunsFailed) as caught:
+        fb.run("digits-demo", [odd("fine"), odd("usage")], overrides=SMALL)
+    assert (len(caught.value.records), caught.value.exit_code) == (1, 1), "something was run"
 
 
 def test_the_error_of_a_single_run_is_raised_as_it_is() -> None:

@@ -133,7 +133,7 @@ def test_owners_are_drawn_alike_among_those_above_the_floor() -> None:
 
 def test_too_few_owners_and_none_known_are_errors() -> None:
     with pytest.raises(
-        UsageError, match="3 clients need as many owners with at least 3 examples each, of 5 owners 2 have so many"
+        UsageError, match="3 clients need as many owners with at least 3 training examples each, of 5 owners 2 have so many"
     ):
         natural(OWNER, 3, 0, Natural(kind="natural", min_examples=3))
     scenario = load("digits-demo", ["partition={kind: natural}", "public=null"])

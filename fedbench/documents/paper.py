@@ -3,7 +3,7 @@ and where its equations are in the code."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
@@ -36,6 +36,19 @@ ORDERS: tuple[Kept, ...] = get_args(Kept)
 def said(order: Kept, substitute: str) -> str:
     """Returns an order in words, which say it if the order is read off something that stands in."""
     return f"substitute: order {order}" if substitute else order
+
+
+def each_seed(ours: str, given: Sequence[str]) -> str:
+    """Returns what each seed gave, or how many gave the same word as `ours`. Empty for less than
+    two seeds."""
+    if len(given) < 2:
+        return ""
+    return f"all {len(given)} seeds" if set(given) == {ours} and ours.isalpha() else ", ".join(given)
+
+
+def with_seeds(ours: str, given: Sequence[str]) -> str:
+    """Returns our number, and behind it what each seed gave."""
+    return f"{ours} ({each})" if (each := each_seed(ours, given)) else ours
 
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,60}$")]

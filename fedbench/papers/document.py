@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fedbench import bibliography, written
-from fedbench.documents.paper import KINDS, VERDICTS, Kind, Order, Outcome, Paper, Table, Variation, Varied, Verdict
+from fedbench.documents.paper import KINDS, VERDICTS, Kind, Order, Outcome, Paper, Table, Variation, Varied, Verdict, with_seeds
 from fedbench.documents.paper import Cell as Shown
 from fedbench.papers import alignment, experiment, parts
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables
@@ -209,8 +209,7 @@ def _without(one: Judged, stand_in: str) -> str | None:
 
 def _with_seeds(one: Judged) -> str:
     """Returns our number, and what each seed gave if there are several."""
-    seeds = [reading.text for reading in one.readings.values()]
-    return f"{ours(one)} ({', '.join(seeds)})" if len(seeds) > 1 else ours(one)
+    return with_seeds(ours(one), [reading.text for reading in one.readings.values()])
 
 
 def _outcome(are_there: Sequence[bool | None]) -> Outcome:

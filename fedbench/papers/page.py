@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from fedbench import written
-from fedbench.documents.paper import ORDERS, Cell, Figure, Order, Paper, Table, Theory, Variation, said
+from fedbench.documents.paper import ORDERS, Cell, Figure, Order, Paper, Table, Theory, Variation, said, with_seeds
 from fedbench.figures.tables.markdown import escaped
-from fedbench.leaderboard.pages.paper import orders_on, runs, seeds
+from fedbench.leaderboard.pages.paper import orders_on, runs
 from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in
 from fedbench.leaderboard.pages.reasons import of_bare
 from fedbench.leaderboard.verdicts import SIGNS
@@ -103,7 +103,7 @@ def _rows(one: Table, cells: Sequence[Cell]) -> str:
 
 
 def _ours(cell: Cell) -> str:
-    return f"{cell.ours} ({each})" if (each := seeds(cell)) else cell.ours
+    return with_seeds(cell.ours, cell.seeds)
 
 
 def _why(cell: Cell) -> str:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from fedbench import registry
 from fedbench.cli.leaderboard import app
-from fedbench.documents.paper import KINDS, ORDERS, VERDICTS, Cell, Paper
+from fedbench.documents.paper import KINDS, ORDERS, VERDICTS, Cell, Paper, each_seed
 from fedbench.documents.read import as_json
 from fedbench.documents.suite import Entrant, Facts
 from fedbench.errors import UsageError
@@ -145,6 +145,16 @@ def test_orders_of_one_place_stand_together_and_say_what_stands_in(site: Site) -
         "b > d (✓) kept once 3 A",
         "c > d (✗) broken once 3 A",
     ]
+
+
+def test_a_caption_says_what_stands_in_and_not_what_the_paper_used(site: Site) -> None:
+    (whole, *others) = site.papers[0].tables
+    for stands_in, told in ((True, "the paper’s own: Digits stand in."), (False, "kept once, 1 is broken once.")):
+        orders = tuple(one for one in whole.orders if bool(one.substitute) == stands_in)
+        table = whole.model_copy(update={"orders": orders})
+        page = words(paper.render(site, site.papers[0].model_copy(update={"tables": (table, *others)})))
+        assert told in page
+        assert "the paper’s own: what the paper used" not in page
 
 
 def test_many_facts_are_folded_and_those_unlike_the_others_are_not(site: Site) -> None:
@@ -341,10 +351,10 @@ def test_an_algorithm_leads_to_the_tables_that_have_it(record: Make) -> None:
 
 def test_what_each_seed_gave() -> None:
     """A word that all seeds give is said once, a number for each of them."""
-    assert paper.seeds(shown(1, ours="diverged", seeds=["diverged", "diverged"])) == "all 2 seeds"
-    assert paper.seeds(shown(1, ours="6 ± 0", seeds=["6", "6", "6"])) == "6, 6, 6"
-    assert paper.seeds(shown(1, ours=">50 ± 9", seeds=["41", "diverged"])) == "41, diverged"
-    assert paper.seeds(shown(1, ours="6", seeds=["6"])) == ""
+    assert each_seed("diverged", ["diverged", "diverged"]) == "all 2 seeds"
+    assert each_seed("6 ± 0", ["6", "6", "6"]) == "6, 6, 6"
+    assert each_seed(">50 ± 9", ["41", "diverged"]) == "41, diverged"
+    assert each_seed("6", ["6"]) == ""
 
 
 def test_more_remarks_than_letters(record: Make) -> None:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from fedbench import written
 from fedbench.analysis.axes import AXES
-from fedbench.documents.paper import ORDERS, VERDICTS, Cell, Figure, Order, Paper, Table, Theory
+from fedbench.documents.paper import ORDERS, VERDICTS, Cell, Figure, Order, Paper, Table, Theory, each_seed
 from fedbench.leaderboard.pages.frame import Site, View
 from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in, summary
 from fedbench.leaderboard.pages.reasons import of_bare, reasons
@@ -114,21 +114,12 @@ def _rows(cells: Sequence[Cell], marks: Mapping[str, str]) -> list[View]:
                 "cell": cell,
                 "setting": list(zip(cell.setting, same, strict=True)),
                 "marks": [marks[text] for text, _ in dict.fromkeys(_of_cell(cell)) if text in marks],
-                "seeds": seeds(cell) or ("1 seed" if cell.seeds else ""),
+                "seeds": each_seed(cell.ours, cell.seeds) or ("1 seed" if cell.seeds else ""),
                 "hours": written.hours(cell.hours),
             }
         )
         above = cell.setting
     return rows
-
-
-def seeds(cell: Cell) -> str:
-    """Returns what each seed of a cell gave, or how many gave the same word. Empty for less than
-    two seeds."""
-    given = cell.seeds
-    if len(given) < 2:
-        return ""
-    return f"all {len(given)} seeds" if set(given) == {cell.ours} and cell.ours.isalpha() else ", ".join(given)
 
 
 def runs(table: Table) -> str:

@@ -16,6 +16,7 @@ from fedbench.analysis.reaching import Rule, reach
 from fedbench.analysis.server import all_gradient_evaluations
 from fedbench.errors import RecordError
 from fedbench.results.record import Record
+from fedbench.scenarios.schema import Scenario
 
 LEAST = {SECONDS.name: 1e-9}
 """The smallest cost that enters a logarithm, since a target may be met at once. On the other axes
@@ -23,6 +24,8 @@ it is one unit."""
 STEPS = 10
 """So many steps of an even grid has the earliest row to need for a target, or the target gets no
 verdict: its cost would measure the grid."""
+TOO_EARLY = "held before any training, or within ten steps of the evaluation grid"
+"""What holds of a target without a verdict."""
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -149,6 +152,11 @@ def reached(runs: Mapping[str, Sequence[Record]], rule: Rule = "window") -> Reac
 def costs(runs: Mapping[str, Sequence[Record]], axis: Axis = SECONDS, rule: Rule = "window") -> Costs:
     """Returns `reached` on one axis."""
     return reached(runs, rule).on(axis)
+
+
+def finer(scenario: Scenario) -> str:
+    """Returns an evaluation of a scenario that has more points at the beginning, as YAML."""
+    return f"{{kind: log, first_seconds: {scenario.evaluation.step_seconds(0) / STEPS:g}, ratio: 1.05}}"
 
 
 def resolved(found: Costs, every_seconds: float | None) -> list[float]:

@@ -11,7 +11,7 @@ from fedbench import written
 from fedbench.analysis.axes import SECONDS
 from fedbench.analysis.best import Comparison, compare
 from fedbench.analysis.board import Board
-from fedbench.analysis.costs import costs, resolved
+from fedbench.analysis.costs import TOO_EARLY, costs, finer, resolved
 from fedbench.analysis.gathered import Rows
 from fedbench.analysis.groups import Group, group_of_run
 from fedbench.analysis.horizon import Horizon, accuracy_at, horizon, why_not_compared
@@ -73,6 +73,7 @@ class Pairing:
     accuracy: the difference first - second of the test accuracy at `at_seconds`, over common seeds;
     None if one of the rows is not compared by accuracy, for the reason `left_out`.
     metric: that of the targets.
+    finer: an evaluation with more points at the beginning, for targets without a verdict.
     """
 
     point: str
@@ -81,7 +82,8 @@ class Pairing:
     accuracy: Estimate | None
     at_seconds: float | None
     left_out: str
-    metric: str = ACCURACY
+    metric: str
+    finer: str
 
 
 def pairing(point: str, rows: Rows, found: Board | None, first: str, second: str) -> Pairing:
@@ -100,8 +102,8 @@ def pairing(point: str, rows: Rows, found: Board | None, first: str, second: str
     both = {first: rows[first], second: rows[second]}
     ranking = _shared(found, first, second)
     known = costs({row: rows[row] for row in ranking.rows} if ranking and ranking.rows else both)
-    every = rows[first][0].spec.scenario.evaluation.spacing["every_seconds"]
-    decided = list(ranking.targets) if ranking else resolved(known, every)
+    scenario = rows[first][0].spec.scenario
+    decided = list(ranking.targets) if ranking else resolved(known, scenario.evaluation.spacing["every_seconds"])
     alone = compare(known.at(decided)) if decided and not ranking else None
     whole = ranking.found if ranking else alone
     lines = [] if whole is None else [_line(whole, None, first, second)]
@@ -109,8 +111,8 @@ def pairing(point: str, rows: Rows, found: Board | None, first: str, second: str
         _line(compare(known.at([target])), target, first, second, has_verdict=target in decided) for target in known.targets
     ]
     groups = (group_of_run(rows[first][0]), group_of_run(rows[second][0]))
-    metric = next((one.metric for one in rows[first][0].spec.scenario.compared), ACCURACY)
-    return Pairing(point, groups, tuple(lines), *_accuracy(both, first, second), metric)
+    metric = next((one.metric for one in scenario.compared), ACCURACY)
+    return Pairing(point, groups, tuple(lines), *_accuracy(both, first, second), metric, finer(scenario))
 
 
 def _shared(found: Board | None, first: str, second: str) -> Ranking | None:
@@ -183,10 +185,9 @@ def findings(one: Pairing, first: str, second: str) -> list[Finding]:
         sentence = f"{one.point}: no board has both: {', '.join(has)}. {why}"
         found.append(Finding(one.point, "no board has both", (*has, why), sentence))
     if not any(line.target is None for line in one.lines):
-        verdict = (
-            "no target gets a verdict, since one of the rows needs no training, or fewer than ten steps of the grid, for each"
-        )
-        found.append(Finding(one.point, verdict, (), f"{one.point}: {verdict}"))
+        verdict = f"no target gets a verdict: each is {TOO_EARLY}"
+        remedy = f"take higher targets, or evaluate more often at the beginning, such as with evaluation: {one.finer}"
+        found.append(Finding(one.point, verdict, (remedy,), f"{one.point}: {verdict}; {remedy}"))
     # A single target is all targets, and is shown once: the line of all also has the interval among
     # all pairs.
     is_once = [line.target is None for line in one.lines] == [True, False]
@@ -219,10 +220,10 @@ def _finding(one: Pairing, line: Line, first: str, second: str) -> Finding:
         seeds = "1 common seed says" if line.seeds == 1 else f"{line.seeds} common seeds say"
         verdict = f"{seeds} nothing about a difference, at least {LEAST_SEEDS} do"
         return Finding(where, verdict, sides, f"{both}; {verdict}")
+    if line.verdict == "open":  # a ratio would be that of two steps of the grid
+        verdict = f"no verdict, it is {TOO_EARLY}"
+        return Finding(where, verdict, sides, f"{both}; {verdict}")
     ratio = f"{first} / {second} {line.ratio.equation}"
-    if line.verdict == "open":
-        verdict = "no verdict, the target is reached before any training, or within ten steps of the grid"
-        return Finding(where, verdict, (*sides, ratio), f"{both}; {ratio}; {verdict}")
     verdict = {"first": f"{first} costs less", "second": f"{second} costs less", "tied": "cannot be told apart"}[line.verdict]
     together = [f"among all {line.pairs} pairs of the board {line.together.interval}"] if line.pairs > 1 else []
     return Finding(where, verdict, (*sides, ratio, *together), "; ".join([f"{both}: {verdict}", ratio, *together]))

@@ -10,6 +10,7 @@ from functools import cached_property
 from fedbench import written
 from fedbench.analysis import resolution as resolutions
 from fedbench.analysis.best import Comparison
+from fedbench.analysis.costs import TOO_EARLY
 from fedbench.analysis.groups import Group
 from fedbench.written import Ratio
 
@@ -77,7 +78,7 @@ def in_words(one: Ranking, quoted: Callable[[str], str]) -> str:
     text."""
     words = f"With {one.group.words}"
     if one.found is None:
-        return f"{words}: no verdict, every target is held before any training, or within ten steps of the evaluation grid."
+        return f"{words}: no verdict, every target is {TOO_EARLY}."
     if one.leader is None:
         return f"{words}: no row holds a target."
     cost = written.cost(one.cost(one.leader), one.misses(one.leader), style=written.SHORT)

@@ -53,6 +53,10 @@ def command(
     elif origins.plain(name) in registry.names("task"):
         facts, show = describe_task(origins.plain(name)), _show_task
     else:
+        from fedbench.suites.suite import names as suite_names
+
+        if name in suite_names():
+            raise UsageError(f"info: {name} is a suite; fedbench suite plan {name} shows what it compares")
         known = [*registry.names("algorithm"), *scenario_names(), *registry.names("task")]
         raise UsageError(f"unknown name {name!r}{nearest(name, known)}")
     if as_json:

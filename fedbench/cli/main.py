@@ -89,7 +89,8 @@ def _exit_code() -> int | str | None:
         wrong.show()
         return int(wrong.exit_code)
     except WRONG_WORDS as wrong:
-        wrong.message = shown_on_one_line(str(wrong.message))
+        given = [repr(one["input"]) for one in getattr(wrong.__cause__, "errors", list)()]  # newer typer leaves it out
+        wrong.message = shown_on_one_line(", got ".join([str(wrong.message), *given]))
         wrong.show()
         return int(wrong.exit_code)
     except BrokenPipeError:  # the reader of our output has gone, so nobody would see a message

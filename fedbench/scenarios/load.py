@@ -15,7 +15,7 @@ from fedbench.registry import scalar
 from fedbench.scenarios import own_data, problems, trace_files
 from fedbench.scenarios.device_files import with_devices
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
-from fedbench.scenarios.problems import file_of, validated
+from fedbench.scenarios.problems import LONGEST, file_of, validated
 from fedbench.scenarios.schema import CODE, Scenario
 from fedbench.scenarios.windows import with_windows
 
@@ -73,13 +73,15 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
     else:
         file = file_of(scenario, LIBRARY, "scenario")
         content, where = plain_files.mapping(file, "scenario"), str(file)
-    for override in settings(overrides):
+    given = settings(overrides)
+    for override in given:
         content = override_key(content, override)
     for filled_in in (with_windows, with_devices, own_data.with_sums, own_data.with_sums_of_texts, trace_files.with_sums):
         content = filled_in(content, where)
     for named in (own_data.with_model, own_data.with_loss, own_data.with_metrics, own_data.with_optimizer):
         content = named(content, where, by_user=not isinstance(scenario, Scenario))
-    return validate(content, where)
+    name = where if isinstance(scenario, Scenario) else scenario
+    return validate(content, f"{name}, with {', '.join(given):.{LONGEST}}" if given else where)
 
 
 def overrides_of(scenario: Scenario) -> list[str] | None:

@@ -79,8 +79,11 @@ def test_a_target_without_a_verdict_is_shown() -> None:
     one, _ = compared(rows, "fedavg", "fedprox")
     assert [line.target for line in one.lines] == [0.8]
     told = sentences(one, "A", "B")
-    assert told[0].startswith("demo: no target gets a verdict")
-    assert "no verdict, the target is reached before any training, or within ten steps of the grid" in told[1]
+    why = "held before any training, or within ten steps of the evaluation grid"
+    assert told[0].startswith(f"demo: no target gets a verdict: each is {why}")
+    assert told[0].endswith("with evaluation: {kind: log, first_seconds: 0.1, ratio: 1.05}")
+    assert told[1].endswith(f"; no verdict, it is {why}")
+    assert "=" not in told[1]  # no ratio of two steps of the grid
 
 
 def test_accuracies_are_compared_where_all_still_are() -> None:

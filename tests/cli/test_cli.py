@@ -174,6 +174,9 @@ BAD = [
     (["leaderboard", "build", "--store", "nowhere"], "there is no such folder"),
     (["conformance", "nowhere"], "no *.json vectors"),
     (["info", "fedav"], "did you mean 'fedavg'?"),
+    (["info", "axes"], "info: axes is a suite; fedbench suite plan axes shows what it compares"),
+    (["run", "digits-demo", "-a", "fedavg", "--seeds", "abc"], "got 'abc'"),
+    (["run", "digits-demo", "-a", "fedavg", "--set", "local.stepz=3"], "(digits-demo, with local.stepz=3)"),
 ]  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 """What is wrong with a scenario is said in one form: the key by its path, what it takes, the value,
-the nearest, the file."""
+the nearest, the file or the settings."""
 
 from __future__ import annotations
 
@@ -125,10 +125,9 @@ def test_there_are_literals_of_every_sort() -> None:
     ],
 )  # fmt: skip
 def test_by_hand(override: str, message: str) -> None:
-    demo = LIBRARY / "digits-demo.yaml"
     with pytest.raises(UsageError, match=re.escape(message)) as caught:
         load("digits-demo", ["network={}", override])
-    assert str(caught.value).endswith(f" ({demo})")
+    assert str(caught.value).endswith(f" (digits-demo, with {f'network={{}}, {override}':.80})")
 
 
 def test_pairs_of_numbers() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from fedbench import written
 from fedbench.analysis.board_table import BoardLine
+from fedbench.analysis.costs import TOO_EARLY
 from fedbench.analysis.metrics import in_words
 from fedbench.analysis.pictures.boards import Heat
 from fedbench.scenarios.schema import ACCURACY
@@ -147,9 +148,7 @@ def _notes(blocks: Sequence[Block]) -> list[str]:
             f"{AT_LEAST} a lower bound, since a missed target counts with what the run had spent; miss 3/10: 3 of 10 are missed."
         )
     if any(cell.rest == NO_VERDICT for cell in cells):
-        lines.append(
-            f"{NO_VERDICT} no verdict: every target is held before any training, or within ten steps of the evaluation grid."
-        )
+        lines.append(f"{NO_VERDICT} no verdict: every target is {TOO_EARLY}.")
     if any(cell.rest == NEVER for cell in cells):
         lines.append(f"{NEVER}: no target is held.")
     if any(cell.rest == NO_ROW for cell in cells):

@@ -55,7 +55,9 @@
     if (a.scenario_hash !== b.scenario_hash) return `${who(a)} at ${a.point} and ${who(b)} at ${b.point}: of different scenarios. Seconds are never compared between them.`;
     if (a.standing === "no board" || b.standing === "no board") return `${sides}: no table has both.`;
     if (a.system !== b.system || a.standing === "reference") {
-      return `${sides}: they are not compared, since ${who(a)} has ${a.system === "not compared" ? "no system" : a.system}, ${who(b)} ${b.system === "not compared" ? "none" : b.system}. They differ in what they are given, so the cheaper one need not be the better algorithm.`;
+      const why = [a, b].some((row) => row.system.includes("unknown number")) ? "Whether they differ in what they are given is not known."
+        : "They differ in what they are given, so the cheaper one need not be the better algorithm.";
+      return `${sides}: they are not compared, since ${who(a)} has ${a.system === "not compared" ? "no system" : a.system}, ${who(b)} ${b.system === "not compared" ? "none" : b.system}. ${why}`;
     }
     if (a.suite !== b.suite || a.options_kind !== b.options_kind) return `${sides}: they are in different tables, so there is no interval here. The command fedbench compare computes one.`;
     if (a.solved === 0 && b.solved === 0) return `${who(a)} and ${who(b)}: neither reaches a target.`;

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fedbench import written
+from fedbench.analysis.costs import TOO_EARLY, finer
 from fedbench.analysis.groups import Group
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError
@@ -44,11 +45,9 @@ class OutOfTime(Exception):
 
 
 def _no_verdict(scenario: Scenario) -> str:
-    first = scenario.evaluation.step_seconds(0) / 10
     return (
-        f"race: on scenario {scenario.name} no target gets a verdict: each is held before any training, or within ten steps of the "
-        "evaluation grid, so that costs would measure the grid; in another --store, take higher targets, or evaluate more often at the "
-        f"beginning, such as with --set 'evaluation={{kind: log, first_seconds: {first:g}, ratio: 1.05}}'"
+        f"race: on scenario {scenario.name} no target gets a verdict: each is {TOO_EARLY}, so that costs would measure the grid; in "
+        f"another --store, take higher targets, or evaluate more often at the beginning, such as with --set 'evaluation={finer(scenario)}'"
     )
 
 

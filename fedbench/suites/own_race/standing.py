@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from fedbench import written
 from fedbench.analysis.board import BOARD_AXES, board
+from fedbench.analysis.costs import TOO_EARLY
 from fedbench.analysis.gathered import Rows
 from fedbench.analysis.ranking import Ranking
 from fedbench.analysis.resolution import resolution
@@ -96,8 +97,7 @@ def _system(stages: Stages, one: Field, found: Decisions) -> System:
 
 def _unknown(ranking: Ranking, runs: Rows) -> str:
     if ranking.found is None:
-        why = "every target is held before any training, or within ten steps of the evaluation grid"
-        return f"{why}; take higher ones, or evaluate more often"
+        return f"every target is {TOO_EARLY}; take higher ones, or evaluate more often"
     if ranking.leader is None:
         near = nearest_miss([run for several in runs.values() for run in several])
         return f"no row holds a target that gets a verdict, with any seed; {near}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedbench import written
 from fedbench.analysis import metrics
-from fedbench.analysis.costs import Costs, Flags
+from fedbench.analysis.costs import TOO_EARLY, Costs, Flags
 from fedbench.analysis.gathered import Rows
 from fedbench.results.record import Record
 from fedbench.scenarios.schema import ACCURACY
@@ -27,7 +27,7 @@ def of_targets(groups: Sequence[Rows]) -> Iterator[str]:
     for target in runs[0][0].spec.scenario.compared if runs else ():
         if float(target.value) not in known:
             words = metrics.in_words(target.metric, target.value)
-            yield f"target {words} gets no verdict: it is held before any training, or within ten steps of the evaluation grid"
+            yield f"target {words} gets no verdict: it is {TOO_EARLY}"
     if boards and all(costs.missed.all() for costs in boards):
         yield f"no row holds a target that gets a verdict; {nearest_miss([run for run, has_verdict in runs if has_verdict])}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,18 @@ def test_no_verb_loads_what_takes_long_before_it_is_used() -> None:
     code = f"import sys; from fedbench.cli.verbs import VERBS, loaded; [loaded(name) for name in VERBS]; print({slow} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.stdout == "set()\n", result.stderr
+
+
+def test_runs_are_made_and_compared_without_pandas(tmp_path: Path) -> None:
+    """pyarrow would import it where it is installed, which takes a quarter of a short run."""
+    code = (
+        "import atexit, sys; atexit.register(lambda: print('pandas' in sys.modules)); from fedbench.cli.main import main; main()"
+    )
+    run = ["run", "digits-demo", "-a", "fedavg", "-a", "fedbuff", "--set", "budget.seconds=1"]
+    for verb in (run, ["compare", "fedavg", "fedbuff"], ["table"], ["verify", "runs"]):
+        command = [sys.executable, "-c", code, *verb]
+        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert result.stdout.splitlines()[-1] == "False", result.stdout + result.stderr
 
 
 def test_python_can_run_the_package() -> None:

@@ -200,8 +200,8 @@ def findings(one: Pairing, first: str, second: str) -> list[Finding]:
         where, half = f"{one.point}, accuracy at {one.at_seconds:g} s", one.accuracy.half_width
         verdict = f"{first} minus {second} is {_points(one.accuracy.mean)} percentage points"
         ends = f"{_points(one.accuracy.mean - half)} to {_points(one.accuracy.mean + half)}" if half is not None else ""
-        facts = (*([f"95 % interval: {ends}"] if ends else []), f"{one.accuracy.n} seeds")
-        sentence = f"{where}: {verdict}{f', {ends}' if ends else ''} ({one.accuracy.n} seeds)"
+        facts = (*([f"95 % interval: {ends}"] if ends else []), written.counted(one.accuracy.n, "seed"))
+        sentence = f"{where}: {verdict}{f', {ends}' if ends else ''} ({written.counted(one.accuracy.n, 'seed')})"
         found.append(Finding(where, verdict, facts, sentence))
     return found
 

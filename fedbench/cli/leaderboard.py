@@ -35,7 +35,7 @@ def build(
     and named. Accuracies are compared at the farthest place of the axis that all compared runs of a
     scenario reach.
     """
-    from fedbench.leaderboard import build as build_page  # the other verbs start faster without it
+    from fedbench.leaderboard.site import build as build_page  # the other verbs start faster without it
 
     records, problems = Store(store).readable()
     for problem in problems:
@@ -77,9 +77,11 @@ def build_suites(
     beside an archive.
     """
     from fedbench.bench import report, table
-    from fedbench.leaderboard import documentation, of_suite, write  # the other verbs start faster without it
+    from fedbench.leaderboard import documentation  # the other verbs start faster without it
     from fedbench.leaderboard import home as home_page
+    from fedbench.leaderboard.document import of_suite
     from fedbench.leaderboard.pages import changes, speed
+    from fedbench.leaderboard.site import write
     from fedbench.suites import illustrations
     from fedbench.suites.findings import map_document
     from fedbench.suites.findings.document import document
@@ -153,7 +155,7 @@ def check(
 
     if is_submission(output):
         return submissions.check_one(output, archives, sample, draw, run_plugins=run_plugins, record=record, as_json=as_json)
-    from fedbench.leaderboard import check as check_page
+    from fedbench.leaderboard.site import check as check_page
 
     problems = check_page(output)
     for problem in problems:

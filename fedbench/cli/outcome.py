@@ -78,7 +78,7 @@ def _fitting(rows: Sequence[Row], scenario: Scenario) -> tuple[Sequence[Row], Se
 def _lines(row: Row, targets: Sequence[Goal], judged_by: str) -> Iterator[dict[str, str]]:
     """Yields the cells of a row by column: in a line for each target or, without targets, in one
     line that has what whole runs spent."""
-    from fedbench.leaderboard import columns, formats  # the other verbs start faster without it
+    from fedbench.leaderboard import formats  # the other verbs start faster without it
 
     means = {name: value.mean for name, value in row.measures.items()}
     at_end = row.measures[judged_by]
@@ -89,7 +89,7 @@ def _lines(row: Row, targets: Sequence[Goal], judged_by: str) -> Iterator[dict[s
         end["outcome"] = formats.outcomes(row.outcomes)
     if not targets:
         spent = {"updates": written.number(means["updates"]), "gradients": written.number(means["gradient_evaluations"])}
-        yield {"algorithm": row.selector, **spent, "traffic": written.size(columns.traffic(means)), **end}
+        yield {"algorithm": row.selector, **spent, "traffic": written.size(formats.traffic(means)), **end}
     for target in targets:
         found = {axis: hits(row.runs, target, axis) for axis in COSTS}
         held = found["seconds"]

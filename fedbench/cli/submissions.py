@@ -48,7 +48,7 @@ def shown(folder: Path) -> tuple[tuple[Submission, ...], list[Document]]:
 
     Every submission has a board of its own, so it changes no rank on the boards of the suites.
     """
-    from fedbench.leaderboard import of_records  # the other verbs start faster without it
+    from fedbench.leaderboard.document import of_records  # the other verbs start faster without it
 
     several, documents = [], []
     for one in accepted(folder, show):

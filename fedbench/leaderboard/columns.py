@@ -7,7 +7,7 @@ A new column is an entry of `DECLARED`. A measure that is new too is made in `an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from fedbench import written
@@ -44,7 +44,7 @@ def _measured(write: Write, name: str, *notes: tuple[Write, str, str]) -> Say:
 
     def cell(seen: Seen) -> Cell:
         row = seen.row
-        values = {**row.means, "traffic": traffic(row.means), "staleness_max": row.staleness_max}
+        values = {**row.means, "traffic": formats.traffic(row.means), "staleness_max": row.staleness_max}
         told = [text.format(shown(value)) if (value := values.get(one)) else "" for shown, one, text in notes]
         return Cell(write(values.get(name)), told, sort=values.get(name))
 
@@ -54,12 +54,6 @@ def _measured(write: Write, name: str, *notes: tuple[Write, str, str]) -> Say:
 def _on_board(say: Callable[[Standing], Cell]) -> Say:
     """Returns what makes the cell of a row of a board; a row that is on none has nothing to say."""
     return lambda seen: Cell(written.NONE) if seen.standing is None else say(seen.standing)
-
-
-def traffic(means: Mapping[str, float | None]) -> float | None:
-    """Returns the bytes that clients sent and got; None if one of the two is unknown."""
-    up, down = means["bytes_up"], means["bytes_down"]
-    return None if up is None or down is None else up + down
 
 
 def shortened(value: float | None) -> float | None:

@@ -146,6 +146,12 @@ def goal(metric: str, value: float) -> str:
     return f"{value:g}" if metric == "test_accuracy" else target(metric, value)
 
 
+def traffic(means: Mapping[str, float | None]) -> float | None:
+    """Returns the bytes that clients sent and got; None if one of the two is unknown."""
+    up, down = means["bytes_up"], means["bytes_down"]
+    return None if up is None or down is None else up + down
+
+
 def budget(given: BudgetPart) -> str:
     """Returns what ends a run, such as `20 s of virtual time or 2,000 updates`."""
     parts = [f"{written.number(given.seconds)} s of virtual time"]

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError, UsageError
-from fedbench.results import bounded_parquet, checked
+from fedbench.results import arrow, bounded_parquet, checked
 from fedbench.results.consistent import check_consistent
 from fedbench.results.record import CURVES, SERVER_CURVE, Curves, Record, columns_of, of_json, own_curves, own_curves_in
 from fedbench.results.sections import SERVER_LEDGER
@@ -60,7 +60,7 @@ def write(folder: Path, records: Iterable[Record]) -> int:
         curves[SERVER_CURVE] = np.concatenate([one.curves.get(SERVER_CURVE, np.zeros(_points(one), np.int64)) for one in ordered])
     for name in dict.fromkeys(name for one in ordered for name in own_curves(one.spec.scenario)):
         curves[name] = np.concatenate([one.curves.get(name, np.full(_points(one), np.nan, np.float32)) for one in ordered])
-    content = _parquet(pa.table(curves), use_dictionary=False)
+    content = _parquet(arrow.table(curves), use_dictionary=False)
     rows = [_row(record) for record in ordered]
     columns = {name: [row[name] for row in rows] for name in ROWS}
     runs = pa.table(columns).replace_schema_metadata({CURVES_SHA256: hashlib.sha256(content).hexdigest().encode()})
@@ -156,7 +156,7 @@ def parse(runs: bytes, curves: bytes, where: str, load: Load = strict_json.load)
     points = rows.column("points").to_pylist()
     if min(points, default=0) < 0 or sum(points) != table.num_rows:
         raise RecordError(f"{where}: {RUNS} speaks of {sum(points):,} rows of curves, {CURVES_FILE} has {table.num_rows:,}")
-    columns: Curves = {name: table.column(name).to_numpy() for name in columns_of(table.column_names)}
+    columns: Curves = {name: arrow.numbers(table.column(name)) for name in columns_of(table.column_names)}
     begin = 0
     for i, (seed, count) in enumerate(zip(rows.column("seed").to_pylist(), points, strict=True)):
         row: dict[str, object] = {name: column[i] for name, column in texts.items()} | {"seed": seed}

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedbench.errors import RecordError
+from fedbench.results import arrow
 
 TEXT = "string"
 MOST_BYTES = 1 << 30  # of a file's columns, as its footer has them, and of a column's texts
@@ -100,7 +101,7 @@ def _check_texts(column: pa.ChunkedArray, where: str) -> None:
         lengths = np.array([len(one.as_buffer()) for one in chunk.dictionary], np.int64)
         if lengths.size and lengths.max() > LONGEST_TEXT:
             raise RecordError(f"{where}: expected texts of at most {LONGEST_TEXT:,} bytes, got {lengths.max():,}")
-        total += int(lengths[chunk.indices.to_numpy()].sum())
+        total += int(lengths[arrow.part(chunk.indices)].sum())
     if total > MOST_BYTES:
         raise RecordError(f"{where}: expected at most {MOST_BYTES:,} bytes in all rows, got {total:,}")
 

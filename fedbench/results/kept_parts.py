@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from fedbench import plain_files
 from fedbench.errors import RecordError
-from fedbench.results import bounded_parquet
+from fedbench.results import arrow, bounded_parquet
 from fedbench.results.record import Record
 from fedbench.types import Integers, Vector
 
@@ -79,7 +79,7 @@ def _table(file: Path, first: str) -> pa.Table:
 
 def times(table: pa.Table) -> tuple[float, ...]:
     """Returns the times of the rows, ascending; none if only the end was asked for."""
-    return tuple(np.unique(table.column("seconds").to_numpy()).tolist()) if "seconds" in table.column_names else ()
+    return tuple(np.unique(arrow.numbers(table.column("seconds"))).tolist()) if "seconds" in table.column_names else ()
 
 
 def has(folder: Path, chosen: Sequence[float], end_seconds: float) -> bool:

@@ -29,7 +29,7 @@ from pydantic import JsonValue
 
 from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError, UsageError
-from fedbench.results import bounded_parquet, held
+from fedbench.results import arrow, bounded_parquet, held
 from fedbench.results.consistent import check_consistent
 from fedbench.results.record import COLUMNS, SERVER_CURVE, Column, Record, columns_of, kind_of, of_json, own_curves_in
 from fedbench.scenarios.schema import MOST_POINTS
@@ -199,7 +199,7 @@ class Store:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         curves = io.BytesIO()  # pyarrow takes a path with a colon for an address
-        pq.write_table(pa.table({name: stored(name, record.curves[name]) for name in columns_of(record.curves)}), curves)
+        pq.write_table(arrow.table({name: stored(name, record.curves[name]) for name in columns_of(record.curves)}), curves)
         for name, content in (
             *beside.items(),
             ("curves.parquet", curves.getvalue()),
@@ -394,7 +394,7 @@ def read(folder: str | Path) -> Record:
         raise RecordError(
             f"record {file}: cannot be read, it is truncated or not a record ({error}); delete the folder and run again"
         ) from None
-    columns = {name: table.column(name).to_numpy() for name in table.column_names}
+    columns = {name: arrow.numbers(table.column(name)) for name in table.column_names}
     record = of_json(sections, columns, f"record {folder}")
     check_consistent(record, f"record {folder}")
     if folder.resolve().name != record.run_id:

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from fedbench.cli.leaderboard import app
 from fedbench.documents.site import Content
 from fedbench.errors import UsageError
-from fedbench.leaderboard import check, documentation, write
+from fedbench.leaderboard import documentation
+from fedbench.leaderboard.site import check, write
 from fedbench.results.record import Record
 from tests.leaderboard.suite import full
 

@@ -18,8 +18,9 @@ from fedbench.documents.read import as_json
 from fedbench.documents.site import Beside
 from fedbench.documents.suite import Document
 from fedbench.errors import UsageError
-from fedbench.leaderboard import check, home, write
+from fedbench.leaderboard import home
 from fedbench.leaderboard.pages.home import COMMANDS, answer
+from fedbench.leaderboard.site import check, write
 from fedbench.results.record import Record
 from tests.leaderboard.reading import HOSTILE, Page
 from tests.leaderboard.suite import ALL, TEN, full, read

@@ -14,8 +14,9 @@ from fedbench.documents.read import as_json
 from fedbench.documents.site import Beside
 from fedbench.documents.suite import Document
 from fedbench.errors import UsageError
-from fedbench.leaderboard import check, home, mapped, write
+from fedbench.leaderboard import home, mapped
 from fedbench.leaderboard.decisions import decisions
+from fedbench.leaderboard.site import check, write
 from fedbench.results.record import Record
 from tests.leaderboard.reading import Page
 from tests.leaderboard.suite import MAP, TEN, full

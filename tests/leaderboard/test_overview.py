@@ -12,9 +12,9 @@ import pytest
 from fedbench.documents.site import Beside
 from fedbench.documents.suite import Document, rows_at
 from fedbench.errors import UsageError
-from fedbench.leaderboard import check, write
 from fedbench.leaderboard.pages import overview
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.site import check, write
 from fedbench.results.record import Record
 from tests.leaderboard.reading import Page
 from tests.leaderboard.suite import CONTENT, full

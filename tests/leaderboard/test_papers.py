@@ -18,10 +18,10 @@ from fedbench.documents.paper import KINDS, ORDERS, VERDICTS, Cell, Paper, each_
 from fedbench.documents.read import as_json
 from fedbench.documents.suite import Entrant, Facts
 from fedbench.errors import UsageError
-from fedbench.leaderboard import check, write
 from fedbench.leaderboard.pages import algorithm, paper, papers
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.reasons import reasons
+from fedbench.leaderboard.site import check, write
 from fedbench.leaderboard.verdicts import MEASURED, OF_KIND, SIGNS, TONES
 from fedbench.papers import rules
 from fedbench.papers.cells import PAPERS

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from fedbench.documents.section import Horizon, Limit
-from fedbench.leaderboard import build, formats, site
+from fedbench.leaderboard import formats, site
+from fedbench.leaderboard.site import build
 from tests.conftest import GONE, alter, altered
 from tests.leaderboard.reading import HOSTILE, Page, data_file, document, name, read, record_pages, scenarios, table
 

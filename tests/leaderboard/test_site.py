@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from fedbench.cli.leaderboard import app
 from fedbench.errors import UsageError
-from fedbench.leaderboard import build, check
+from fedbench.leaderboard.site import build, check
 from fedbench.results.store import Store
 from tests.changes import GONE, put
 from tests.conftest import alter

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from fedbench.cli.submissions import shown
 from fedbench.documents.site import Beside
-from fedbench.leaderboard import check as check_site
-from fedbench.leaderboard import of_records, write
+from fedbench.leaderboard.document import of_records
+from fedbench.leaderboard.site import check as check_site
+from fedbench.leaderboard.site import write
 from fedbench.results.record import Record
 from fedbench.submissions import history
 from fedbench.submissions.check import check

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_pla
 
 from fedbench.documents.paper import Paper
 from fedbench.documents.site import Beside
-from fedbench.leaderboard import build, write
 from fedbench.leaderboard.home import read
+from fedbench.leaderboard.site import build, write
 from fedbench.results.record import Record
 from tests.conftest import alter, record
 from tests.leaderboard.papers import cell, made, table

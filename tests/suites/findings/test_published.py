@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from fedbench.documents.site import Beside
-from fedbench.leaderboard import check, of_suite, write
+from fedbench.leaderboard.document import of_suite
 from fedbench.leaderboard.pages import changes, speed
+from fedbench.leaderboard.site import check, write
 from fedbench.suites import suite as suites
 from fedbench.suites.findings import map_document
 from fedbench.suites.findings.document import document

@@ -14,7 +14,7 @@ from fedbench.cli.main import app
 from fedbench.documents.map import Map as Shown
 from fedbench.documents.read import read
 from fedbench.documents.suite import Document
-from fedbench.leaderboard import check
+from fedbench.leaderboard.site import check
 from fedbench.suites.findings import map_document, reference
 from fedbench.suites.findings import results as loading
 from fedbench.suites.findings.results import Results

@@ -3,6 +3,7 @@ points of other packages add their own."""
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import json
@@ -42,6 +43,7 @@ TASKS = {
     "text": "fedbench.tasks.text:load",
 }
 LONGEST_SELECTOR = 10_000  # characters
+SHORT = 100  # characters of a value that is kept once it was read
 
 
 @functools.cache
@@ -157,10 +159,17 @@ def _text(value: object) -> str:
     return json.dumps(list(value) if isinstance(value, tuple) else value).strip('"').replace(" ", "")
 
 
+@functools.lru_cache(4096)
+def _short(text: str) -> object:
+    """Returns the value of a short text. It is kept, since suites set the same keys at every
+    point."""
+    return strict_yaml.load(text)
+
+
 def scalar(text: str) -> object:
     """Returns a value as `strict_yaml` reads it; UsageError if it cannot."""
     try:
-        return strict_yaml.load(text)
+        return copy.deepcopy(_short(text)) if len(text) <= SHORT else strict_yaml.load(text)
     except (yaml.YAMLError, ValueError) as error:
         raise UsageError(f"value {text!r:.80} cannot be read: {one_line(error)}") from None
 

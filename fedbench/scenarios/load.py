@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,7 +71,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
         content, where = scenario.resolved(), scenario.name
     else:
         file = file_of(scenario, LIBRARY, "scenario")
-        content, where = plain_files.mapping(file, "scenario"), str(file)
+        content, where = _of_library(file) if file.parent == LIBRARY else plain_files.mapping(file, "scenario"), str(file)
     given = settings(overrides)
     for override in given:
         content = override_key(content, override)
@@ -82,6 +81,13 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
         content = named(content, where, by_user=not isinstance(scenario, Scenario))
     name = where if isinstance(scenario, Scenario) else scenario
     return validate(content, f"{name}, with {', '.join(given):.{LONGEST}}" if given else where)
+
+
+@functools.cache
+def _of_library(file: Path) -> Mapping[str, object]:
+    """Returns what a file of the library holds. It is kept, since suites ask for the same file a
+    hundred times."""
+    return plain_files.mapping(file, "scenario")
 
 
 def overrides_of(scenario: Scenario) -> list[str] | None:
@@ -117,13 +123,14 @@ def override_key(content: Mapping[str, object], override: str) -> dict[str, obje
     path, equals, value = override.partition("=")
     if not equals or not path.strip():
         raise UsageError(f"--set {override!r}: expected key.path=value, such as budget.updates=100")
-    changed = copy.deepcopy(dict(content))
+    changed = dict(content)
     place: object = changed
     *parents, last = path.strip().split(".")
-    for key in parents:
-        if isinstance(place, dict) and place.get(key) is None:
-            place[key] = {}
-        place = place[key] if isinstance(place, dict) else None
+    for key in parents:  # groups on the path are copied, all others are shared
+        below = place.get(key) if isinstance(place, dict) else None
+        if isinstance(place, dict) and (below is None or isinstance(below, Mapping)):
+            place[key] = below = dict(below or {})
+        place = below
     if not isinstance(place, dict):
         raise UsageError(f"--set {override!r}: {'.'.join(parents)} is not a group of keys")
     place[last] = scalar(value.strip())

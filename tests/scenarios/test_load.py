@@ -35,6 +35,20 @@ def test_an_override_changes_the_value_and_the_hash() -> None:
     assert load("digits-demo", overrides_of(changed) or ()) == changed
 
 
+def test_what_is_loaded_is_not_changed_by_what_is_loaded_next() -> None:
+    """The text of a scenario and of a value is read once."""
+    parts = [
+        "partition={kind: shards, classes_per_client: 3}",
+        "compute.slowdown={kind: speed, low: 1, high: 3}",
+        "targets=[{value: 0.8}]",
+    ]
+    plain, parted = load("digits-demo"), load("digits-demo", parts)
+    more = ["partition.classes_per_client=4", "compute.slowdown.high=2.5", "budget.updates=7"]
+    assert load("digits-demo", [*parts, *more]) not in (plain, parted)
+    assert load("digits-demo") == plain
+    assert load("digits-demo", parts) == parted
+
+
 @pytest.mark.parametrize(
     "override",
     [

@@ -28,7 +28,7 @@ def bits(value: object) -> object:
     """Returns something that is equal for two values if they are the same to the bit: dtype, shape
     and bytes of an array, the same of the arrays of a table, and else the value itself."""
     if isinstance(value, np.ndarray):
-        return str(value.dtype), value.shape, value.tobytes()
+        return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, ClientTable | TeacherMean):
         return bits(value.snapshot())
     if isinstance(value, Mapping | State):

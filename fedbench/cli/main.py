@@ -89,7 +89,7 @@ def _exit_code() -> int | str | None:
         wrong.show()
         return int(wrong.exit_code)
     except WRONG_WORDS as wrong:
-        given = [repr(one["input"]) for one in getattr(wrong.__cause__, "errors", list)()]  # newer typer leaves it out
+        given = [f"{one['input']!r:.80}" for one in getattr(wrong.__cause__, "errors", list)()]  # newer typer leaves it out
         wrong.message = shown_on_one_line(", got ".join([str(wrong.message), *given]))
         wrong.show()
         return int(wrong.exit_code)

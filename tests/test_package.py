@@ -56,7 +56,7 @@ def test_no_verb_loads_what_takes_long_before_it_is_used() -> None:
 
 
 def test_runs_are_made_and_compared_without_pandas(tmp_path: Path) -> None:
-    """pyarrow would import it where it is installed, which takes a quarter of a short run."""
+    """pyarrow would import it where it is installed, which costs a short run time and memory."""
     code = (
         "import atexit, sys; atexit.register(lambda: print('pandas' in sys.modules)); from fedbench.cli.main import main; main()"
     )

@@ -1,5 +1,5 @@
 """Columns of numbers between numpy and pyarrow, without the ways of pyarrow that import pandas
-where it is installed: that takes as long as a short run."""
+where it is installed: that costs a short run time and memory."""
 
 from __future__ import annotations
 

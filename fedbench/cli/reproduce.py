@@ -175,13 +175,13 @@ def _compute(
     known = runs.used(chosen, committed)
     isa = as_recorded(known[0], RunOptions()).isa if known else ""
     options = RunOptions(resume=True, isa=isa, device=device)
-    hours = sum(price(cell).hours_of_two_cores * runs.absent(cell, where) for cell in chosen)
+    hours = sum(price(cell).core_hours * runs.absent(cell, runs.in_store(where)) for cell in chosen) / 2
     if provenance.commit()[1]:
         show("the code has local changes, so what is run now can be looked at, and cannot be packed")
     if hours and only is None:
         show(f"about {hours:.2g} hours of two cores up to the printed numbers, as measured on the reference machine")
     with interruptible("finished runs are stored, the same command goes on"):
-        return runs.compute(chosen, where, varied=varied, only=only, processes=processes, options=options, progress=True)
+        return runs.compute(chosen, where, varied=varied, only=only, processes=processes, options=options)
 
 
 def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: bool) -> int:
@@ -213,6 +213,8 @@ def _write(archives: Path, address: str | None) -> None:
         raise UsageError(f"--write: it is about all papers, and {address} was given; leave it out")
     if not (root / "csrc").is_dir():
         raise UsageError(f"--write: the pages name lines of the repository, and {root} is none; run it there")
+    if not archives.is_dir():
+        raise UsageError(f"--archives {archives}: there is no such folder of committed records")
     for file in published.write(root, archives):
         show(str(file))
 
@@ -222,7 +224,7 @@ def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
     their tables. UsageError if there are none, and for one that was made with local changes."""
     packed, is_handed_in = 0, (where.root / handing_in.FILE).is_file()
     for of in papers.tables(chosen):
-        whole = papers.chosen(of)
+        whole, place = papers.chosen(of), runs.archive_of(archives, of)
         given = runs.in_archives(where.root, whole) if is_handed_in else runs.in_store(where)
         ways = experiment.ways(whole)
         added = runs.used(ways, given, varied=True)
@@ -230,7 +232,7 @@ def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
             there = runs.used(ways, runs.in_archives(archives, whole), varied=True)
             records = {record.run_id: record for record in (*there, *added)}
             archive.check_clean(records.values())
-            packed += archive.write(runs.archive_of(archives, whole[0]), records.values())
-            show(f"{of}: {len(records)} records -> {runs.archive_of(archives, whole[0])}")
+            packed += archive.write(place, records.values())
+            show(f"{of}: {len(records)} records -> {place}")
     if not packed:
         raise UsageError(f"store {where.root}: it has no record of these cells")

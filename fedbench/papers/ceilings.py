@@ -109,15 +109,6 @@ def load() -> Ceilings:
     return validated(Ceilings, plain_files.mapping(FILE, "ceilings"), FILE.name)
 
 
-def in_print(model: str) -> Lossless:
-    """Returns what a network reaches on lossless images. Raises UsageError for a network without a
-    printed ceiling."""
-    known = {one.model: one for one in load().lossless}
-    if model not in known:
-        raise UsageError(f"{FILE.name}: no ceiling of model {model} in print; known: {', '.join(known)}")
-    return known[model]
-
-
 def reached(stand_in: str, augmentation: str = LIKE_PRINT) -> Measured | None:
     """Returns what central training reaches on a stand-in, or None before that was measured."""
     found = (one for one in load().measured if (one.stand_in, one.augmentation) == (stand_in, augmentation))
@@ -135,10 +126,12 @@ def target(printed: float, model: str, ceiling: float) -> float:
     Raises:
         UsageError: the network has no printed ceiling, or one below the target.
     """
-    lossless = in_print(model)
-    if printed > lossless.accuracy:
-        raise UsageError(f"{FILE.name}: the target {printed:g} is above the printed ceiling of {model}, {lossless.accuracy:g}")
-    return round(printed / lossless.accuracy * ceiling, 4)
+    known = {one.model: one.accuracy for one in load().lossless}
+    if model not in known:
+        raise UsageError(f"{FILE.name}: no ceiling of model {model} in print; known: {', '.join(known)}")
+    if printed > known[model]:
+        raise UsageError(f"{FILE.name}: the target {printed:g} is above the printed ceiling of {model}, {known[model]:g}")
+    return round(printed / known[model] * ceiling, 4)
 
 
 def scenario(one: Central) -> Scenario:
@@ -161,11 +154,9 @@ def measured(find: Find) -> Iterator[Measured]:
         records = [record for spec in specs(one) if (record := find(spec)) is not None]
         if len(records) < SEEDS:
             continue
-        accuracies = [last_k_mean(record) for record in records]
-        if None in accuracies:
+        found = estimate(map(last_k_mean, records))
+        if found.missing or found.mean is None:
             raise FedbenchError(f"{scenario(one).name}: a seed has no accuracy at its end")
-        found = estimate(accuracy for accuracy in accuracies if accuracy is not None)
-        assert found.mean is not None
         yield Measured(
             stand_in=one.stand_in,
             augmentation=one.augmentation,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fedbench import bibliography, written
 from fedbench.figures.tables.markdown import escaped
 from fedbench.papers import ceilings, experiment, queue
-from fedbench.papers.cells import PAPERS, Cell, cells
+from fedbench.papers.cells import PAPERS, Cell, cells, chosen
 from fedbench.papers.declared import declared, left_out, spans
 from fedbench.papers.document import differing
 from fedbench.papers.handing_in import HANDED_IN
@@ -61,7 +61,7 @@ def page(find: Find, spent: float) -> str:
         if is_run(way) and needs(way):
             wanted.setdefault((way.of, way.stand_in), []).append(way)
     own = [one for mine in wanted.values() for one in mine if not one.stand_in]
-    data = sorted({name for one in own for name in data_of(one)})
+    data = sorted({name for one in own for name in experiment.data_of(one)})
     text = TEXT.format(
         count=len(own),
         data=" ".join(
@@ -78,22 +78,15 @@ def _address(page: str) -> str:
     return page.split(maxsplit=1)[0] if page.startswith("https://") else f"https://{page.split(maxsplit=1)[0]}"
 
 
-def data_of(cell: Cell) -> list[str]:
-    """Returns the names of the tasks whose data a cell needs and not everybody has."""
-    scenario = experiment.scenario(cell)
-    names = [scenario.task.name, *([scenario.public.source] if scenario.public is not None else [])]
-    return [name for name in dict.fromkeys(names) if name in FOLDERS]
-
-
 def _table(mine: Sequence[Cell]) -> str:
     of, on, paper = mine[0].of, mine[0].stand_in, bibliography.paper(PAPERS[mine[0].paper])
-    keys = [key for key in differing([one for one in cells() if one.of == of]) if key != "metric"]
+    keys = [key for key in differing(chosen(of)) if key != "metric"]
     rows = [
         (
             str(one.number),
             escaped(", ".join(f"{one.known[key]}" for key in keys if one.known.get(key) is not None)),
             escaped(one.text),
-            " and ".join(NEEDS.get(name, name) for name in data_of(one)),
+            " and ".join(NEEDS.get(name, name) for name in experiment.data_of(one)),
             _figure(price(one).core_seconds / 3600),
             _figure(card_minutes(one)),
             str(experiment.seeds(one).last),

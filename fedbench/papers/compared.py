@@ -20,14 +20,6 @@ UNITS = {"seconds_to_target": "virtual seconds", "rounds_to_target": "rounds"}
 def picture(verdicts: Sequence[Verdict]) -> Picture | None:
     """Returns the picture of a table, given the verdicts on its cells. None if none of its times
     was measured."""
-    data = agreement(verdicts)
-    if data is None:
-        return None
-    return Picture(about=told(data), file=f"{verdicts[0].cell.of.replace(':', '-').lower()}-printed-and-ours.svg", data=data)
-
-
-def agreement(verdicts: Sequence[Verdict]) -> Agreement | None:
-    """Returns the points of a table's picture."""
     measured = [one for one in verdicts if one.word in MEASURED and one.readings and not one.cell.is_accuracy]
     if not measured:
         return None
@@ -36,14 +28,13 @@ def agreement(verdicts: Sequence[Verdict]) -> Agreement | None:
     for one in measured:
         panels.setdefault(str(one.cell.known.get(table.panels, "")), []).append(_point(one, table.orders))
     unit = UNITS[experiment.required_how(measured[0].cell).read]
-    return Agreement(unit, LOW, HIGH, tuple(Panel(title, tuple(points)) for title, points in panels.items()))
+    data = Agreement(unit, LOW, HIGH, tuple(Panel(title, tuple(points)) for title, points in panels.items()))
+    return Picture(about=told(data), file=f"{verdicts[0].cell.of.replace(':', '-').lower()}-printed-and-ours.svg", data=data)
 
 
 def _point(one: Verdict, rows: str) -> Point:
     found = interval_of(list(one.readings.values()), step(one.cell))
-    low, high = found.low, found.high
-    if low is None or high is None or math.isinf(high):
-        low, high = None, None
+    low, high = (None, None) if found.half_width is None else (found.low, found.high)
     is_bound = any(reading.missed for reading in one.readings.values())
     inside = not is_bound and LOW <= found.mean / one.cell.amount <= (math.inf if one.cell.censored else HIGH)
     row = str(one.cell.known[rows]).replace("_", " ")

@@ -10,7 +10,7 @@ from fedbench.documents.paper import Figure
 from fedbench.leaderboard.places import slug
 from fedbench.papers import experiment
 from fedbench.papers.cells import chosen
-from fedbench.papers.reading import Find, decisive
+from fedbench.papers.reading import Find, complete
 
 
 def curves(paper: str, find: Find) -> Iterator[Figure]:
@@ -20,9 +20,8 @@ def curves(paper: str, find: Find) -> Iterator[Figure]:
         for cell in experiment.ways(chosen(f"{paper}:{figure.table}")):
             if cell.stand_in != figure.stand_in or not cell.matches(figure.where):
                 continue
-            found = decisive(cell, find)
-            if found and all(one.reading is not None for one in found):
-                rows[cell.algorithm] = [record for one in found for record in one.used]
+            if found := complete(cell, find):
+                rows[cell.algorithm] = found
             else:
                 missing.append(cell.algorithm)
         if rows:

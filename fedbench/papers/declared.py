@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from fedbench.papers import ceilings, experiment
 from fedbench.papers.cells import Cell, tables
-from fedbench.papers.price import price, price_varied, rate, training_examples
-from fedbench.papers.reading import Find, read, read_varied
-from fedbench.papers.runs import is_trained
+from fedbench.papers.price import TRAINING_EXAMPLES, price, price_varied, rate
+from fedbench.papers.reading import Find, read_varied
+from fedbench.papers.runs import absent, is_trained
 from fedbench.papers.verdicts import needs
 
 
@@ -37,14 +37,8 @@ class Declared:
 
     def as_dict(self) -> dict[str, object]:
         """Returns it as plain data."""
-        return {
-            "declared": self.name,
-            "cells": list(self.cells),
-            "runs": self.runs,
-            "core_hours": self.core_hours,
-            "shows": self.shows,
-            "command": self.command,
-        }
+        row = asdict(self)
+        return {"declared": row.pop("name"), **row}
 
 
 def declared(cells: Iterable[Cell], find: Find) -> Iterator[Declared]:
@@ -68,7 +62,7 @@ def left_out(cells: Iterable[Cell]) -> Iterator[Declared]:
         if is_trained(way) and not needs(way) and not experiment.declared_seeds(way).last:
             reasons.setdefault((way.of, way.stand_in, experiment.declared_seeds(way).why), []).append(way)
     for (of, stand_in, why), mine in reasons.items():
-        hours = math.fsum(_core_hours(way) for way in mine)
+        hours = math.fsum(price(way).core_hours for way in mine)
         yield Declared(_name(of, stand_in), tuple(way.number for way in mine), len(mine), hours, why, "")
 
 
@@ -79,7 +73,7 @@ def _ceilings(ways: Sequence[Cell]) -> Iterator[Declared]:
         ]
         if wanted:
             of = [ceilings.specs(one)[0] for one in wanted]
-            steps = [ceilings.EPOCHS * training_examples(one.scenario) / one.scenario.local.batch_size for one in of]
+            steps = [ceilings.EPOCHS * TRAINING_EXAMPLES[one.scenario.task.name] / one.scenario.local.batch_size for one in of]
             seconds = [rate(one).core_seconds(round(n), ceilings.EPOCHS) for one, n in zip(of, steps, strict=True)]
             shows = "What central training reaches, of which the targets on the stand-in are made. It comes first."
             hours = ceilings.SEEDS * math.fsum(seconds) / 3600
@@ -87,19 +81,13 @@ def _ceilings(ways: Sequence[Cell]) -> Iterator[Declared]:
 
 
 def _cells(of: str, stand_in: str, ways: Sequence[Cell], find: Find) -> Iterator[Declared]:
-    lacking = {way: absent for way in ways if (absent := _absent(way, find))}
+    lacking = {way: seeds for way in ways if (seeds := absent(way, find))}
     if lacking:
-        hours = math.fsum(absent * _core_hours(way) for way, absent in lacking.items())
+        hours = math.fsum(seeds * price(way).core_hours for way, seeds in lacking.items())
         numbers = tuple(way.number for way in lacking)
         shows = experiment.standing_in(ways[0]).about if stand_in else "More seeds, and cells that were left out before."
         command = f"fedbench reproduce {of} --cells {spans(numbers)} --on {stand_in or experiment.PAPER}"
         yield Declared(_name(of, stand_in), numbers, sum(lacking.values()), hours, shows, command)
-
-
-def _absent(way: Cell, find: Find) -> int:
-    """Returns how many declared seeds have no number, also of a cell that waits for a ceiling."""
-    there = sum(one.reading is not None for one in read(way, find))
-    return experiment.declared_seeds(way).last - there
 
 
 def _variations(of: str, ways: Sequence[Cell], find: Find) -> Iterator[Declared]:
@@ -109,18 +97,14 @@ def _variations(of: str, ways: Sequence[Cell], find: Find) -> Iterator[Declared]
         hours, shows = 0.0, ""
         for way in ways:
             for one in experiment.variations(way):
-                absent = sum(each.reading is None for each in read_varied(way, one, find)) if one.name == name else 0
-                if absent:
-                    lacking[way], shows = absent, one.shows or one.about
-                    hours += absent * price_varied(way, one).core_seconds / 3600
+                seeds = sum(each.reading is None for each in read_varied(way, one, find)) if one.name == name else 0
+                if seeds:
+                    lacking[way], shows = seeds, one.shows or one.about
+                    hours += seeds * price_varied(way, one).core_hours
         if lacking:
             command = f"fedbench reproduce {of} --variation {name}"
             numbers = tuple(way.number for way in lacking)
             yield Declared(f"{of}, variation {name}", numbers, sum(lacking.values()), hours, shows, command)
-
-
-def _core_hours(way: Cell) -> float:
-    return price(way).core_seconds / 3600
 
 
 def _name(of: str, stand_in: str) -> str:

@@ -55,7 +55,7 @@ def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -
         said=experiment.experiments(paper).said,
         rules=VERSION,
         counts=counts_by_kind(verdicts),
-        stand_ins=sum(map(is_read_off_a_substitute, verdicts)),
+        stand_ins=sum(one.word == "not run" and bool(one.readings) for one in verdicts),
         orders=Counter(one.order for one in ordered if not one.substitute),
         stand_in_orders=Counter(one.order for one in ordered if one.substitute),
         tables=tuple(_table(several, verdicts, ordered, find) for several in tables(chosen(paper)).values()),
@@ -74,11 +74,6 @@ def counts_by_kind(verdicts: Sequence[Judged]) -> dict[Kind, dict[Verdict, int]]
     return {kind: counts for kind, counts in found.items() if counts}
 
 
-def is_read_off_a_substitute(one: Judged) -> bool:
-    """Returns whether a cell is not run, and what stands in for it is."""
-    return one.word == "not run" and bool(one.readings)
-
-
 def _counts(words: Iterable[Verdict]) -> dict[Verdict, int]:
     """Returns how often each verdict occurs, in the order of VERDICTS and without zeros."""
     counts = Counter(words)
@@ -86,7 +81,7 @@ def _counts(words: Iterable[Verdict]) -> dict[Verdict, int]:
 
 
 def _table(cells: Sequence[Cell], verdicts: Sequence[Judged], ordered: Sequence[Ordered], find: Find) -> Table:
-    table, address, names = experiment.table(cells[0]), cells[0].of, {cell.name for cell in cells}
+    table, address = experiment.table(cells[0]), cells[0].of
     mine = [one for one in verdicts if one.cell in cells]
     keys, made = differing(cells), used(experiment.ways(cells), find, varied=True)
     return Table(
@@ -100,7 +95,7 @@ def _table(cells: Sequence[Cell], verdicts: Sequence[Judged], ordered: Sequence[
         spent=spent(made),
         columns=tuple(keys),
         cells=tuple(_cell(one, keys) for one in mine),
-        orders=tuple(_order(one, keys) for one in ordered if one.first.name in names),
+        orders=tuple(_order(one, keys) for one in ordered if one.first.of == address),
         variations=tuple(_variation(one, mine, find) for one in table.variations),
         explained=tuple(table.explained),
         picture=picture(mine),

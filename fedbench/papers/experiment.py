@@ -21,6 +21,7 @@ from fedbench.papers.cells import PAPERS, Cell
 from fedbench.papers.parts import Experiments, How, Read, Seeds, StandIn, Table, Variation
 from fedbench.papers.rules import FEWEST_ROUNDS, LIMIT
 from fedbench.scenarios import load as scenarios
+from fedbench.scenarios.data_parts import HELD_OUT
 from fedbench.scenarios.local_parts import ExtremeSteps
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import ACCURACY, Scenario
@@ -72,6 +73,14 @@ def ways(cells: Iterable[Cell]) -> list[Cell]:
 def standing_in(cell: Cell) -> StandIn:
     """Returns the stand-in on which a cell is run."""
     return next(one for one in table(cell).stand_ins if one.name == cell.stand_in)
+
+
+def data_of(cell: Cell) -> tuple[str, ...]:
+    """Returns the names of the tasks whose data a cell's runs need: its own, and that of public
+    examples which are not held out of it."""
+    made = scenario(cell)
+    others = () if made.public is None or made.public.source in (HELD_OUT, made.task.name) else (made.public.source,)
+    return (made.task.name, *others)
 
 
 def wants_card(cell: Cell) -> bool:

@@ -3,7 +3,7 @@ delays and tuned rates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from fedbench import origins, presets, registry
 from fedbench.papers.cells import Cell
@@ -13,6 +13,8 @@ from fedbench.tasks.model_library import architecture, make_model
 CLASSES = 10
 UNIT_SECONDS = 10.0
 """Virtual seconds in the unit in which Wang et al. 2025 print delays."""
+ENDS = ("low", "high")
+"""Of the range of a delay."""
 RATES = {"eta_l": "local_lr", "eta_g": "server_lr"}
 MODELS = {"2-layer CNN": "cnn_21840", "AlexNet": "alexnet", "VGG-19": "vgg19"}
 LAYERS_OF_BLOCKS = {"vgg19": (2, 2, 4, 4, 4, 1, 1, 1)}
@@ -29,9 +31,10 @@ DATASETS = {
 
 
 def ours(cell: Cell) -> tuple[float, str]:
-    """Returns the code's number for a cell, and where it is from. Raises UsageError if the code has
-    none."""
-    return LOOKED_UP[cell.of](cell)
+    """Returns the code's number for a cell of configuration, and where it is from."""
+    if cell.metric in RATES:
+        return _rate(cell)
+    return _delay(cell) if cell.metric in ENDS else _parameters(cell)
 
 
 def _parameters(cell: Cell) -> tuple[float, str]:
@@ -47,37 +50,15 @@ def _delay(cell: Cell) -> tuple[float, str]:
     name = f"fedecho-fashion-{cell.setting['delay']}-delay"
     compute = scenarios.load(name).compute
     seconds: Sequence[float] = getattr(compute, f"{cell.setting['category']}_seconds")
-    return seconds[("low", "high").index(cell.metric)] / UNIT_SECONDS, f"scenario {name}, in units of {UNIT_SECONDS:g} s"
+    return seconds[ENDS.index(cell.metric)] / UNIT_SECONDS, f"scenario {name}, in units of {UNIT_SECONDS:g} s"
 
 
-def _preset(name: Callable[[Cell], str]) -> Callable[[Cell], tuple[float, str]]:
-    """Returns a function that looks up the learning rate of a cell's algorithm in the preset that
-    `name` gives for the cell. A rate that the preset leaves out is the algorithm's default."""
-
-    def look_up(cell: Cell) -> tuple[float, str]:
-        algorithm, key, preset = origins.plain(cell.algorithm), RATES[cell.metric], name(cell)
-        options = registry.find("algorithm", algorithm)().options() | presets.options(preset, algorithm)
-        return float(options[key]), f"{algorithm}[preset={preset}]"
-
-    return look_up
-
-
-def _of_defedavg(cell: Cell) -> str:
-    return f"defedavg-{DATASETS[cell.setting['dataset']]}-{PARTITIONS[cell.setting['partition']]}-n{cell.setting['n']}"
-
-
-def _of_fedecho(cell: Cell) -> str:
-    return f"fedecho-{DATASETS[cell.setting['dataset']]}"
-
-
-LOOKED_UP: dict[str, Callable[[Cell], tuple[float, str]]] = {
-    "000:T2": _preset(_of_defedavg),
-    "001:T3": _parameters,
-    "001:T4": _parameters,
-    "001:T5": _parameters,
-    "004:T1": _delay,
-    "004:T8": _preset(_of_fedecho),
-    "004:T9": _preset(_of_fedecho),
-    "004:T10": _preset(_of_fedecho),
-}
-"""By the addresses of their tables, how the numbers of cells are looked up."""
+def _rate(cell: Cell) -> tuple[float, str]:
+    """Returns the learning rate in the preset of the cell's data. A rate that it leaves out is the
+    algorithm's default."""
+    algorithm, data = origins.plain(cell.algorithm), DATASETS[cell.setting["dataset"]]
+    preset = f"fedecho-{data}"
+    if "partition" in cell.setting:
+        preset = f"defedavg-{data}-{PARTITIONS[cell.setting['partition']]}-n{cell.setting['n']}"
+    options = registry.find("algorithm", algorithm)().options() | presets.options(preset, algorithm)
+    return float(options[RATES[cell.metric]]), f"{algorithm}[preset={preset}]"

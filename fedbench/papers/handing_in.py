@@ -12,8 +12,8 @@ from fedbench.errors import UsageError
 from fedbench.papers import experiment
 from fedbench.papers.cells import Cell, tables
 from fedbench.papers.declared import spans
-from fedbench.papers.reading import decisive
-from fedbench.papers.runs import archive_of, in_store, is_run
+from fedbench.papers.reading import complete
+from fedbench.papers.runs import archive_of, in_store
 from fedbench.results import archive
 from fedbench.results.record import Record
 from fedbench.results.store import Store, write_atomically
@@ -40,21 +40,15 @@ def hand_in(folder: Path, cells: Sequence[Cell], store: Store, words: Mapping[st
     taken: dict[str, str] = {}
     records: dict[str, list[Record]] = {}
     for of, ways in tables(experiment.ways(cells)).items():
-        complete = {way: found for way in ways if (found := _complete(way, store))}
-        if complete:
-            taken[of] = spans(sorted({way.number for way in complete}))
-            records[of] = list({record.run_id: record for found in complete.values() for record in found}.values())
+        whole = {way: found for way in ways if (found := complete(way, in_store(store)))}
+        if whole:
+            taken[of] = spans(sorted({way.number for way in whole}))
+            records[of] = list({record.run_id: record for found in whole.values() for record in found}.values())
     if not taken:
         raise UsageError(f"store {store.root}: no cell has a record of every seed; `fedbench reproduce` makes them")
     archive.check_clean(record for of in records.values() for record in of)
     for of, several in records.items():
-        archive.write(archive_of(folder, next(cell for cell in cells if cell.of == of)), several)
+        archive.write(archive_of(folder, of), several)
     content = {"schema": 1, **words, "cells": taken}
     write_atomically(folder / FILE, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
     return taken
-
-
-def _complete(way: Cell, store: Store) -> list[Record]:
-    """Returns the records of a cell; none if a seed is missing."""
-    found = decisive(way, in_store(store)) if is_run(way) else []
-    return [record for one in found for record in one.used] if all(one.reading is not None for one in found) else []

@@ -66,9 +66,7 @@ def _table(one: Table) -> str:
         parts.append(made)
     if one.picture is not None:
         parts += [f"![Table {one.name.removeprefix('T')}, printed and ours]({one.picture.file})", escaped(one.picture.about)]
-    parts += [*_cells(one), *_notes(one.cells)]
-    parts += _orders(one.orders)
-    parts += _variations(one)
+    parts += [*_cells(one), *_notes(one.cells), *_orders(one.orders), *_variations(one)]
     return "\n\n".join(parts)
 
 
@@ -93,17 +91,13 @@ def _rows(one: Table, cells: Sequence[Cell]) -> str:
             f"{cell.number}",
             *map(escaped, cell.setting),
             escaped(cell.printed),
-            escaped(_ours(cell)),
+            escaped(with_seeds(cell.ours, cell.seeds)),
             f"{SIGNS[cell.verdict]} {cell.verdict}",
             escaped(_why(cell)),
         )
         for cell in cells
     ]
     return table(("Cell", *columns, "Printed", "Ours", "Verdict", "Why"), rows)
-
-
-def _ours(cell: Cell) -> str:
-    return with_seeds(cell.ours, cell.seeds)
 
 
 def _why(cell: Cell) -> str:
@@ -131,11 +125,11 @@ def _orders(orders: Sequence[Order]) -> list[str]:
 def _notes(cells: Sequence[Cell]) -> list[str]:
     """Returns what is guessed, what stands in for something, and what has to be known of the print.
     Every sentence appears once, with the cells that it is about."""
-    said: dict[str, list[int]] = {}
+    found: dict[str, list[int]] = {}
     for cell in cells:
         for sentence in filter(None, (*cell.guesses, cell.substitute, cell.note)):
-            said.setdefault(sentence, []).append(cell.number)
-    lines = [f"* {_spans(numbers)}: {escaped(sentence)}" for sentence, numbers in said.items()]
+            found.setdefault(sentence, []).append(cell.number)
+    lines = [f"* {_spans(numbers)}: {escaped(sentence)}" for sentence, numbers in found.items()]
     return ["Not printed, or otherwise than printed:", "\n".join(lines)] if lines else []
 
 
@@ -147,7 +141,7 @@ def _spans(numbers: Sequence[int]) -> str:
 def _variations(one: Table) -> list[str]:
     if not one.variations:
         return []
-    ours = {cell.number: _ours(cell) for cell in one.cells}
+    ours = {cell.number: with_seeds(cell.ours, cell.seeds) for cell in one.cells}
     rows = [
         (
             varied.name,

@@ -71,8 +71,8 @@ class Price:
     core_seconds: float
 
     @property
-    def hours_of_two_cores(self) -> float:
-        return _hours_of_two_cores(self.core_seconds)
+    def core_hours(self) -> float:
+        return self.core_seconds / 3600
 
 
 @functools.cache
@@ -87,8 +87,14 @@ def price_varied(cell: Cell, variation: parts.Variation | None) -> Price:
     A search for a utilisation has the price of its first run. What the server computes, such as
     distillation, is left out. Raises UsageError if nothing says how the cell is made.
     """
-    resolved = _priced(cell, variation)
-    spec = RunSpec(resolved, experiment.spec(cell, 0, variation).algorithm, 0)
+    given, read = experiment.spec(cell, 0, variation), experiment.required_how(cell).read
+    resolved = given.scenario
+    if read == "utilisation":
+        resolved = next(experiment.levels(cell))[1]
+    elif read in ("seconds_to_target", "rounds_to_target"):
+        end = max(min(cell.amount, resolved.budget.seconds), resolved.evaluation.step_seconds(0))
+        resolved = scenarios.load(resolved, [f"budget.seconds={end!r}"])
+    spec = RunSpec(resolved, given.algorithm, 0)
     steps, seconds = _planned(spec)
     evaluations = resolved.evaluation.evaluations(seconds)
     return Price(steps, rate(spec).core_seconds(steps * _gradients_per_step(spec), evaluations))
@@ -100,32 +106,16 @@ def spent(records: Iterable[Record]) -> float:
     They are made of the steps that the records count, and not of wall times, since other work may
     have shared the machine. What the server computes is left out, as in a price.
     """
-    return _hours_of_two_cores(math.fsum(map(_core_seconds, records)))
+    return math.fsum(map(_core_seconds, records)) / 2 / 3600
 
 
 def _core_seconds(record: Record) -> float:
-    of, used = record.spec.scenario, record.spec.algorithm
-    spec = RunSpec(of, registry.find("algorithm", used.name).make(used.options), record.spec.seed)
+    spec = RunSpec.of(record.spec)
     return rate(spec).core_seconds(record.ledger.trained_steps * _gradients_per_step(spec), len(record.curves["test_accuracy"]))
 
 
 def _gradients_per_step(spec: RunSpec) -> int:
     return spec.algorithm.gradient_work(Setup(spec).info).per_step
-
-
-def _hours_of_two_cores(core_seconds: float) -> float:
-    return core_seconds / 2 / 3600
-
-
-def _priced(cell: Cell, variation: parts.Variation | None) -> Scenario:
-    """Returns the scenario of a cell, with a budget that ends at the printed number."""
-    how, resolved = experiment.required_how(cell), experiment.spec(cell, 0, variation).scenario
-    if how.read == "utilisation":
-        return next(experiment.levels(cell))[1]
-    if how.read in ("seconds_to_target", "rounds_to_target"):
-        seconds = max(min(cell.amount, resolved.budget.seconds), resolved.evaluation.step_seconds(0))
-        return scenarios.load(resolved, [f"budget.seconds={seconds!r}"])
-    return resolved
 
 
 def _planned(spec: RunSpec) -> tuple[int, float]:
@@ -158,15 +148,10 @@ class _Anywhere(Setup):
         return super().task
 
 
-def training_examples(scenario: Scenario) -> int:
-    """Returns how many examples the task of a scenario has, without its data."""
-    return TRAINING_EXAMPLES[scenario.task.name]
-
-
 def _mean_steps(scenario: Scenario, of_update: int) -> int:
     """Returns the trained steps of a run with `of_update` jobs in each update, if all clients have
     equal shares of the data."""
-    examples = training_examples(scenario) / scenario.clients
+    examples = TRAINING_EXAMPLES[scenario.task.name] / scenario.clients
     of_job = (scenario.local.epochs or 1) * examples / scenario.local.batch_size
     return round(scenario.budget.updates * of_update * of_job)
 

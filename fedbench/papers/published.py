@@ -14,7 +14,6 @@ from fedbench.figures.agreement import draw_agreement
 from fedbench.figures.curves import draw_curves
 from fedbench.papers import challenge, orders_of_convergence, queue, rules
 from fedbench.papers.cells import PAPERS, cells
-from fedbench.papers.curves import curves
 from fedbench.papers.document import document
 from fedbench.papers.page import page
 from fedbench.papers.reading import Find
@@ -67,12 +66,11 @@ def write(root: Path, archives: Path) -> Iterator[Path]:
     for file, text in committed.texts(root, archives):
         write_atomically(file, text.encode())
         yield file
-    for pictured in (table.picture for one in committed.documents() for table in one.tables):
-        if pictured is not None:
+    for paper in committed.documents():
+        for pictured in filter(None, (table.picture for table in paper.tables)):
             style.write(draw_agreement(pictured.data, style.WIDTHS["page"]), root / PAGES / pictured.file)
             yield root / PAGES / pictured.file
-    for paper in PAPERS:
-        for one in curves(paper, committed.find):
+        for one in paper.figures:
             bold = [line.row for line in one.data.lines]
             style.write(draw_curves(one.data, bold, style.WIDTHS["column"]), root / PAGES / one.file)
             yield root / PAGES / one.file

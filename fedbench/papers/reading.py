@@ -69,6 +69,12 @@ def decisive(cell: Cell, find: Find) -> list[Read]:
     return found if all(one.reading is not None for one in found) else found[: experiment.seeds(cell).seeds]
 
 
+def complete(cell: Cell, find: Find) -> list[Record]:
+    """Returns the records that a cell's number is read off; none if a seed is missing."""
+    found = decisive(cell, find)
+    return [record for one in found for record in one.used] if all(one.reading is not None for one in found) else []
+
+
 def read_varied(cell: Cell, variation: parts.Variation, find: Find) -> Iterator[Read]:
     """Yields what every seed of a variation of a cell says, in order. Raises UsageError for a cell
     of utilisation, which needs a search."""

@@ -33,9 +33,7 @@ def is_run(cell: Cell) -> bool:
 def lacks(cell: Cell) -> str:
     """Returns which data of a cell's runs are not on this machine and how to get them; empty if all
     are there."""
-    scenario = experiment.scenario(cell)
-    names = [scenario.task.name, *([scenario.public.source] if scenario.public is not None else [])]
-    return next(filter(None, map(available.missing, names)), "")
+    return next(filter(None, map(available.missing, experiment.data_of(cell))), "")
 
 
 def in_store(store: Store) -> Find:
@@ -47,15 +45,15 @@ def in_archives(folder: Path, cells: Iterable[Cell]) -> Find:
     """Returns a function that finds records in the archives of the cells' tables in a folder. A
     table without an archive has no records."""
     known: dict[str, Record] = {}
-    for place in sorted({archive_of(folder, cell) for cell in cells}):
+    for place in sorted({archive_of(folder, cell.of) for cell in cells}):
         if archive.is_archive(place):
             known |= {record.run_id: record for record in archive.read(place)}
     return lambda spec: known.get(spec.run_id)
 
 
-def archive_of(folder: Path, cell: Cell) -> Path:
-    """Returns the archive in a folder that has the records of a cell's table."""
-    return folder / f"{cell.paper}-{cell.table}"
+def archive_of(folder: Path, of: str) -> Path:
+    """Returns the archive in a folder that has the records of a table, given by its address."""
+    return folder / of.replace(":", "-")
 
 
 def _reads(cells: Iterable[Cell], find: Find, *, varied: bool, only: str | None = None) -> Iterator[Read]:
@@ -67,19 +65,10 @@ def _reads(cells: Iterable[Cell], find: Find, *, varied: bool, only: str | None 
                 yield from read_varied(cell, variation, find)
 
 
-def needed(cells: Iterable[Cell], find: Find, *, varied: bool = False, only: str | None = None) -> list[RunSpec]:
-    """Returns the runs that the cells still need, each once. `varied` adds those of their
-    variations, and with `only` it is those of the variation of that name.
-
-    More may be needed later, since the next run of a search depends on what it has found.
-    """
-    specs = [one.needs for one in _reads(cells, find, varied=varied, only=only) if one.needs is not None]
-    return list({spec.run_id: spec for spec in specs}.values())
-
-
-def absent(cell: Cell, store: Store) -> int:
-    """Returns how many seeds of a cell have no number yet."""
-    return sum(one.reading is None for one in read(cell, in_store(store)))
+def absent(cell: Cell, find: Find) -> int:
+    """Returns how many declared seeds of a cell have no number, also of one that waits for a
+    ceiling."""
+    return experiment.declared_seeds(cell).last - sum(one.reading is not None for one in read(cell, find))
 
 
 def used(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[Record]:
@@ -90,17 +79,10 @@ def used(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[Rec
 
 
 def compute(
-    cells: Sequence[Cell],
-    store: Store,
-    *,
-    varied: bool = False,
-    only: str | None = None,
-    processes: int = 1,
-    options: RunOptions | None = None,
-    progress: bool | None = None,
+    cells: Sequence[Cell], store: Store, *, varied: bool, only: str | None, processes: int, options: RunOptions
 ) -> dict[str, str]:
     """Computes the runs that the cells need until they need none, or until all that they still need
-    have failed.
+    have failed. How they go is shown.
 
     Args:
         cells: the cells whose numbers are wanted. Those that are not run need nothing.
@@ -108,22 +90,20 @@ def compute(
         varied: whether the variations of the cells are computed as well.
         only: the name of the variation that is computed alone.
         processes: how many runs are computed at a time, each in a process of its own.
-        options: how runs are computed. By default, interrupted runs go on.
-        progress: whether to show how the runs go, as in `fedbench.launch.runner.run`.
+        options: how runs are computed.
 
     Returns:
         The failures by run id. A text names the run and says why it failed.
     """
     failed: dict[str, str] = {}
     while True:
-        wanted = dict[str, RunSpec]()
-        of = dict[str, str]()
+        wanted: dict[str, tuple[RunSpec, str]] = {}  # the next run of a search depends on what the last one found
         for cell in cells:
-            for spec in needed([cell], in_store(store), varied=varied, only=only):
-                if spec.run_id not in failed:
-                    wanted.setdefault(spec.run_id, spec)
-                    of.setdefault(spec.run_id, cell.name)
+            for one in _reads([cell], in_store(store), varied=varied, only=only):
+                if one.needs is not None and one.needs.run_id not in failed:
+                    wanted.setdefault(one.needs.run_id, (one.needs, cell.name))
         if not wanted:
             return failed
-        tally = campaign.compute(list(wanted.values()), store, processes=processes, options=options, progress=progress, of=of)
+        specs, of = [spec for spec, _ in wanted.values()], {run_id: name for run_id, (_, name) in wanted.items()}
+        tally = campaign.compute(specs, store, processes=processes, options=options, progress=True, of=of)
         failed |= {spec.run_id: f"{spec.named}: {why}" for spec, why in tally.failed}

@@ -65,7 +65,7 @@ class Verdict:
     def hours(self) -> float | None:
         """The hours of two cores for all seeds, or for one seed if the cell is not run. None where
         there is no price."""
-        return None if self.price is None else self.price.hours_of_two_cores * max(1, self.seeds)
+        return None if self.price is None else self.price.core_hours / 2 * max(1, self.seeds)
 
     def as_dict(self) -> dict[str, object]:
         """Returns the verdict as plain data, with numbers that are not rounded."""
@@ -135,11 +135,11 @@ def _of_runs(cell: Cell, find: Find) -> Verdict:
             return replace(known, word="not comparable", why=cell.damaged or how.incomparable)
         judged = judge(_printed(cell), list(known.readings.values()))
         return replace(known, word=judged.word, why=judged.why)
-    why = needs(cell) if known.seeds and not known.run_ids else ""
+    why = (needs(cell) if known.seeds and not known.run_ids else "") or known.why
     if stood_in:
         first, why = stood_in[0], f"{why} Orders are read off a substitute.".strip()
         return replace(first, cell=cell, why=why, guesses=known.guesses, seeds=known.seeds, stood_in=stood_in)
-    return replace(known, why=why or known.why)
+    return replace(known, why=why)
 
 
 def _measured(cell: Cell, find: Find) -> Verdict:
@@ -174,8 +174,8 @@ def _printed(cell: Cell) -> Printed:
 def needs(cell: Cell) -> str:
     """Returns a sentence about the data or the card that a cell's runs need; empty if every machine
     has them."""
-    data = NEEDS.get(experiment.scenario(cell).task.name, "a card" if experiment.wants_card(cell) else "")
-    return f"It needs {data}." if data else ""
+    wanted = [NEEDS[name] for name in experiment.data_of(cell) if name in NEEDS] or ["a card"] * experiment.wants_card(cell)
+    return f"It needs {' and '.join(wanted)}." if wanted else ""
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,15 @@ def test_a_whole_table_gives_the_committed_digests(tmp_path: Path) -> None:
     made_again("1,3,5,7", 12, tmp_path)
 
 
+def test_pages_are_not_written_without_records(tmp_path: Path) -> None:
+    """A name with a mistake in it would leave pages on which nothing is measured."""
+    (tmp_path / "csrc").mkdir()
+    result = fedbench("reproduce", "--write", "--archives", "results/paperz", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "--archives results/paperz: there is no such folder of committed records" in result.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["csrc"]
+
+
 def test_lines_of_theory_that_are_none(tmp_path: Path) -> None:
     good = json.dumps(claim("against T, exponent", "slope"))
     (tmp_path / orders_of_convergence.FILE).write_text(f'{good}\n{{"claim": "fedavg-orders", "sign": 1}}\n')

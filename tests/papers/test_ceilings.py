@@ -48,7 +48,7 @@ def test_the_target_is_the_same_share_of_the_ceiling() -> None:
     with pytest.raises(UsageError, match=r"the target 0.9 is above the printed ceiling of cnn_878538, 0.86"):
         ceilings.target(0.9, "cnn_878538", 0.8)
     with pytest.raises(UsageError, match=r"no ceiling of model resnet18 in print; known: cnn_878538, alexnet, vgg19"):
-        ceilings.in_print("resnet18")
+        ceilings.target(0.5, "resnet18", 0.8)
 
 
 def test_every_target_that_is_moved_has_a_printed_ceiling() -> None:

@@ -64,8 +64,7 @@ def test_every_cell_that_needs_data_has_a_command_a_price_and_what_to_bring() ->
     assert len(wanted) > 160
     for one in wanted:
         row = rows[f"reproduce {one.of} --cells {one.number} --on paper"]
-        assert challenge.data_of(one), one.name
-        assert all(challenge.NEEDS[name] in row for name in challenge.data_of(one)), row
+        assert all(challenge.NEEDS[name] in row for name in experiment.data_of(one)), row
     assert "CIFAR-10 and STL-10" in rows["reproduce 004:T2 --cells 21 --on paper"]
 
 

@@ -10,7 +10,7 @@ from fedbench.analysis.pictures.agreement import told
 from fedbench.documents.paper import Picture
 from fedbench.figures.agreement import draw_agreement
 from fedbench.papers.cells import chosen
-from fedbench.papers.compared import agreement, picture
+from fedbench.papers.compared import picture
 from fedbench.papers.document import document
 from fedbench.papers.verdicts import all_verdicts
 from tests.papers.test_verdicts import gives, nothing
@@ -19,8 +19,9 @@ from tests.papers.test_verdicts import gives, nothing
 def test_points_are_the_measured_cells() -> None:
     """With the interval of their seeds; one seed has none."""
     find = gives({("000:T1", 1): (50, 51, 54), ("000:T1", 3): (300,), ("000:T1", 45): (50, 60, 70)})
-    found = agreement(all_verdicts(chosen("000:T1"), find, {}))
-    assert found is not None
+    made = picture(all_verdicts(chosen("000:T1"), find, {}))
+    assert made is not None
+    found = made.data
     assert [panel.title for panel in found.panels] == ["iid", "non-iid"]
     one, three, other = found.points
     assert (one.label, one.row, one.printed, one.inside, one.is_bound) == ("1", "FedAvg", 51.89, True, False)
@@ -36,9 +37,9 @@ def test_points_are_the_measured_cells() -> None:
 
 def test_a_bound_is_in_the_band_from_below_only() -> None:
     """Printed as 1K+: everything from there on agrees."""
-    (point,) = agreement(all_verdicts(chosen("001:T1", "7"), gives({("001:T1", 7): (3000, 3001, 3002)}), {})).points  # type: ignore[union-attr]
+    (point,) = picture(all_verdicts(chosen("001:T1", "7"), gives({("001:T1", 7): (3000, 3001, 3002)}), {})).data.points  # type: ignore[union-attr]
     assert point.inside
-    (point,) = agreement(all_verdicts(chosen("001:T1", "7"), gives({("001:T1", 7): (300, 301, 302)}), {})).points  # type: ignore[union-attr]
+    (point,) = picture(all_verdicts(chosen("001:T1", "7"), gives({("001:T1", 7): (300, 301, 302)}), {})).data.points  # type: ignore[union-attr]
     assert not point.inside
 
 

@@ -11,7 +11,7 @@ from fedbench.papers import ceilings, experiment
 from fedbench.papers.cells import PAPERS, Cell, cells, chosen
 from fedbench.papers.price import price, price_varied
 from fedbench.papers.rules import FEWEST_ROUNDS, LIMIT
-from fedbench.papers.runs import is_run, is_trained, needed
+from fedbench.papers.runs import _reads, is_run, is_trained
 
 
 def cell(address: str, number: int) -> Cell:
@@ -112,11 +112,11 @@ def test_a_variation_waits_for_the_ceiling_too(monkeypatch: pytest.MonkeyPatch) 
     ways = experiment.ways(chosen("001:T6", "16"))
     monkeypatch.setattr(ceilings, "reached", lambda *of: None)
     assert "the ceiling of cifar10-jpeg" in experiment.waits(ways[1])
-    assert (experiment.seeds(ways[1]).last, needed(ways[1:], lambda spec: None, only="fedlin")) == (0, [])
+    assert (experiment.seeds(ways[1]).last, list(_reads(ways[1:], lambda spec: None, varied=False, only="fedlin"))) == (0, [])
     known = ceilings.Measured(stand_in="cifar10-jpeg", augmentation="crop_flip", accuracy=0.8, half_width=0.01, seeds=3)
     monkeypatch.setattr(ceilings, "reached", lambda *of: known)
     experiment._scenario.cache_clear()
-    wanted = needed(ways[1:], lambda spec: None, only="fedlin")
+    wanted = [one.needs for one in _reads(ways[1:], lambda spec: None, varied=False, only="fedlin") if one.needs]
     experiment._scenario.cache_clear()
     assert [spec.algorithm.name for spec in wanted] == ["fedlin"] * 2
     (target,) = wanted[0].scenario.targets

@@ -101,7 +101,9 @@ def test_a_substitute_gives_no_verdict_on_a_number() -> None:
     known = record(curve=[0.7539] * 12)
     found = verdict(one, lambda spec: known if "fashion" in spec.scenario.name else None, {})
     assert (found.word, found.mean) == ("not run", pytest.approx(75.39))
-    assert found.why == "It needs CIFAR-10. Orders are read off a substitute."
+    assert found.why == "It needs CIFAR-10 and CIFAR-100. Orders are read off a substitute."
+    some = verdict(one, lambda spec: known if "fashion" in spec.scenario.name or spec.seed == 0 else None, {})
+    assert (some.word, some.why) == ("not run", "1 of 3 seeds have a record. Orders are read off a substitute.")
 
 
 def test_who_has_the_data_gets_a_verdict() -> None:
@@ -122,7 +124,7 @@ def test_other_hardware_is_not_comparable() -> None:
 
 def test_a_fact_that_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict(cell("001:T3", 1), nothing, {}).word == "agrees"
-    monkeypatch.setitem(facts.LOOKED_UP, "001:T3", lambda one: (261.0, "a model"))
+    monkeypatch.setattr(facts, "ours", lambda one: (261.0, "a model"))
     found = verdict(cell("001:T3", 1), nothing, {})
     assert (found.word, found.mean) == ("differs", 261)
     assert verdict(cell("000:T2", 79), nothing, {}).word == "not comparable"

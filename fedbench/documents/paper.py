@@ -58,12 +58,14 @@ MOST_POINTS = 10_000  # of a line
 
 
 class Cell(Part):
-    """A printed number, its setting in the columns of its table, and the verdict on it."""
+    """A printed number, its setting in the columns of its table, and the verdict on it. `on` names
+    what stands in where `ours` is of that."""
 
     number: Ordinal
     setting: Several[Text]
     printed: Text
     ours: Text
+    on: Text = ""
     seeds: Several[Text]
     verdict: Verdict
     why: Text

@@ -115,6 +115,7 @@ def _cell(one: Judged, keys: Sequence[str]) -> Shown:
         setting=tuple(_text(one.cell.known.get(key)) for key in keys),
         printed=one.cell.text,
         ours=ours(one),
+        on=one.stood_in[0].cell.stand_in if one.substitute else "",
         seeds=tuple(reading.text for reading in one.readings.values()),
         verdict=one.word,
         why=" ".join(filter(None, (one.why, *_stood_in(one)))),
@@ -132,11 +133,11 @@ def _stood_in(one: Judged) -> Iterator[str]:
     the first, whose numbers are the cell's, it is the target alone."""
     for n, found in enumerate(one.stood_in):
         targets = experiment.spec(found.cell, 0).scenario.targets if not found.cell.is_accuracy else ()
-        goal = f"until {targets[0].value:g}" if targets else ""
+        goal = f"{100 * targets[0].value:.4g} %" if targets else ""
         if n or not one.substitute:
-            yield f"On {', '.join(filter(None, (found.cell.stand_in, goal)))}: {_with_seeds(found)}."
+            yield f"On {found.cell.stand_in}{f' (target {goal})' * bool(goal)}: {_with_seeds(found)}."
         elif goal:
-            yield f"On {found.cell.stand_in}, {goal}."
+            yield f"The target on {found.cell.stand_in} is {goal}."
 
 
 def _text(value: object) -> str:

@@ -42,8 +42,8 @@ positive."""
 REMARKS: Mapping[str, str] = {
     "FedAsync": "The term in tau^2 / T is separate only where the mixing weight falls with T. With a constant weight alpha the leading "
     "term itself grows by 1 + alpha tau, which the order hides for a fixed tau.",
-    "FedBuff": "Where noise moves the model, delay raises |grad F|^2 by tau / T. A quadratic problem has no tau^2 / T, since delay enters "
-    "as tau / sqrt(T) alone. On the way to the optimum delay acts like momentum, and |grad F|^2 falls as tau grows.",
+    "FedBuff": "Where noise moves the model, delay raises |grad F|^2 by tau / T. On the way to the optimum delay acts like momentum, and "
+    "|grad F|^2 falls as tau grows.",
 }
 """What the measured lines of an algorithm say beyond the printed order."""
 
@@ -103,11 +103,11 @@ def judged(cell: Cell, claims: Claims) -> tuple[Word, str, str]:
     exponents = "; ".join(f"{line.check.removesuffix(', exponent')} {_exponent(line)}" for line in lines if line.kind == "slope")
     if broken:
         return "differs", f"What is measured does not hold the order: {'; '.join(broken)}.", exponents
-    held = f"All {len(lines)} measured lines of {', '.join(names)} hold."
+    held = f"All {len(lines)} checks of {', '.join(names)} pass."
     off = [why for line in lines if (why := _unlike(line))]
     if not off:
-        return "agrees", f"{held} The intervals contain the printed exponents.", exponents
-    certain = " A run without chance has no interval." if any(line.low == line.high for line in lines) else ""
+        return "agrees", f"{held} The interval of every printed exponent contains it.", exponents
+    certain = " Runs without noise have no interval." if any(line.low == line.high for line in lines) else ""
     why = f"{held} Not as printed: {'; '.join(off)}.{certain} {REMARKS.get(cell.algorithm, '')}"
     return "consistent with the bound", why.strip(), exponents
 

@@ -10,7 +10,7 @@ from fedbench import written
 from fedbench.documents.paper import ORDERS, Cell, Figure, Order, Paper, Table, Theory, Variation, said, with_seeds
 from fedbench.figures.tables.markdown import escaped
 from fedbench.leaderboard.pages.paper import orders_on, runs
-from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in
+from fedbench.leaderboard.pages.papers import sentences, stand_in
 from fedbench.leaderboard.pages.reasons import of_bare
 from fedbench.leaderboard.verdicts import SIGNS
 from fedbench.papers import alignment_page
@@ -26,31 +26,21 @@ W = TypeVar("W", bound=str)
 
 def page(document: Paper) -> str:
     """Returns the page of a document, which must have the paper's places in the code."""
-    rules = [f"* {SIGNS[word]} {word}: {meaning}" for word, meaning in IN_SHORT.items()]
+    used = {cell.verdict for one in document.tables for cell in one.cells} | {
+        row.order for one in document.tables for row in one.orders
+    }
+    rules = "\n".join(f"* {SIGNS[word]} {word}: {meaning}" for word, meaning in IN_SHORT.items() if word in used)
     head = [
         f"# {document.cited}",
         f"{document.title}. {document.venue}." + (f" <{document.link}>" if document.link else ""),
+        f"**The claim.** {document.claim}",
+        f"**What comes out.** {document.said}",
+        "\n".join(f"* {line}" for line in (*sentences(document), stand_in(document.stand_ins)) if line),
+        f"<details><summary>What the words mean</summary>\n\n{rules}\n\n{ENDS}\n\n</details>",
         "Made by `fedbench reproduce --write` from the records in `results/papers`.",
-        "\n".join(f"* {line}" for line in _counted(document)),
-        document.said,
-        "What the words mean:",
-        "\n".join(rules),
-        ENDS,
     ]
     parts = [*head, *(_table(one) for one in document.tables), *_figures(document.figures), *_theory(document.theory)]
     return "\n\n".join(parts) + "\n\n" + alignment_page.markdown(document)
-
-
-def _counted(document: Paper) -> Iterator[str]:
-    """Yields the counts of every kind of number in words, and those of the orders. Kinds are not
-    added up."""
-    for one in kinds(document.counts):
-        of = f" ({one.measured} of {one.printed} printed ones)" if one.kind == "runs" else ""
-        stand_ins = stand_in(document.stand_ins) if one.kind == "runs" else ""
-        yield f"{one.name}{of}: {_in_words(one.counts)}. {stand_ins}".strip()
-    for name, counts in ordered(document):
-        if found := {word: counts[word] for word in ORDERS if counts.get(word)}:
-            yield f"{name}: {_in_words(found)}."
 
 
 def _in_words(counts: Mapping[W, int]) -> str:
@@ -66,7 +56,7 @@ def _table(one: Table) -> str:
         parts.append(made)
     if one.picture is not None:
         parts += [f"![Table {one.name.removeprefix('T')}, printed and ours]({one.picture.file})", escaped(one.picture.about)]
-    parts += [*_cells(one), *_notes(one.cells), *_orders(one.orders), *_variations(one)]
+    parts += [*_cells(one), *_notes(one.cells), *_explained(one.explained), *_orders(one.orders), *_variations(one)]
     return "\n\n".join(parts)
 
 
@@ -91,7 +81,7 @@ def _rows(one: Table, cells: Sequence[Cell]) -> str:
             f"{cell.number}",
             *map(escaped, cell.setting),
             escaped(cell.printed),
-            escaped(with_seeds(cell.ours, cell.seeds)),
+            escaped(" ".join(filter(None, (with_seeds(cell.ours, cell.seeds), cell.on and f"on {cell.on}")))),
             f"{SIGNS[cell.verdict]} {cell.verdict}",
             escaped(_why(cell)),
         )
@@ -119,7 +109,9 @@ def _orders(orders: Sequence[Order]) -> list[str]:
     wide = 5 if len(letters) > 1 else 4
     head = ("Where", "Printed", "Ours", "Seeds", "On")[:wide]
     keys = "\n".join(f"* On {letter}: {escaped(on)}" for on, letter in letters.items())
-    return ["Orders, as printed:", *([keys] if wide == 5 else []), table(head, [tuple(map(escaped, row[:wide])) for row in rows])]
+    counts = {word: sum(row.order == word for row in orders) for word in ORDERS}
+    told = f"Orders of two numbers: {_in_words({word: count for word, count in counts.items() if count})}."
+    return [told, *([keys] if wide == 5 else []), table(head, [tuple(map(escaped, row[:wide])) for row in rows])]
 
 
 def _notes(cells: Sequence[Cell]) -> list[str]:
@@ -138,6 +130,10 @@ def _spans(numbers: Sequence[int]) -> str:
     return f"Cell{'s' * (len(numbers) > 1)} {spans(numbers).replace(',', ', ')}"
 
 
+def _explained(lines: Sequence[str]) -> list[str]:
+    return ["### Why the numbers differ", "\n".join(f"* {escaped(line)}" for line in lines)] if lines else []
+
+
 def _variations(one: Table) -> list[str]:
     if not one.variations:
         return []
@@ -154,10 +150,10 @@ def _variations(one: Table) -> list[str]:
         for cell in varied.cells
     ]
     return [
-        "What moves the numbers: one thing is set otherwise at a time (`--vary`). No verdict comes from it.",
+        "### What was varied",
+        "One thing is set otherwise at a time (`--vary`). No verdict comes from it.",
         "\n".join(f"* {varied.name}: {escaped(_declared(varied))}" for varied in one.variations),
         table(("Varied", "Cell", "Printed", "Ours", "Ours with it"), [tuple(map(escaped, row)) for row in rows]),
-        *one.explained,
     ]
 
 

@@ -106,16 +106,16 @@ IN_SHORT: Mapping[Verdict | Kept, str] = {
     "number is not printed.",
     "not decided": "The mean lies outside and the interval reaches inside, or there is no interval.",
     "contradicted": "The whole interval lies outside.",
-    "agrees": "A fact of configuration, such as a count of parameters or a rate, is that of the code; of a rate of convergence, measured "
+    "agrees": "A constant, such as a count of parameters or a rate, is that of the code. A rate of convergence agrees if the measured "
     "exponents and signs are the printed ones.",
-    "differs": "It is not; of a rate of convergence, something that is measured lies above it.",
+    "differs": "A constant is not that of the code. A rate of convergence differs if something that is measured lies above it.",
     "consistent with the bound": "What is measured does not lie above the printed rate of convergence, and does not show it either.",
     "not run": "Data are missing, or the price is too high, or another data set or network stands in.",
     "not comparable": "Other hardware, or a number that is lost or damaged in our copy of the paper.",
     "kept": f"The paired 95 % interval has two numbers in their printed order, or all of at least {FEWEST} seeds have, by more than a "
     f"factor of {FACTOR}.",
-    "broken": "They are in the other order, as surely.",
-    "undecided": "Neither.",
+    "broken": "By the same test they are in the other order.",
+    "undecided": "The test finds neither order.",
     "kept twice": "Both of two seeds have the printed order, and their interval does not decide.",
     "broken twice": "Both of two seeds have the other order, and their interval does not decide.",
     "kept once": "The printed order was seen in one seed, and there is no other.",
@@ -127,6 +127,5 @@ ENDS = (
     "A run whose model stops being finite counts as an accuracy of 0 %. "
     f"Options are those that the paper prints. {PLUS_MINUS} after a number of ours is its 95 % interval over seeds; after a printed one it "
     "is what the paper prints. In a row that is not run, our number is of what stands in, and is not compared with the printed one. "
-    f"These are the rules of version {VERSION}. They were written when version 1 had judged most of these runs, and committed before the "
-    "verdicts that follow from them."
+    f"These are [the rules](README.md#rules-version-{VERSION}) of version {VERSION}."
 )

@@ -150,6 +150,7 @@ def test_curves_of_a_stand_in_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.about.startswith("Ours for Figure 2, CIFAR-10, IID on cifar10-jpeg: test accuracy")
     assert [line.row for line in found.data.lines] == [way.algorithm]
     cells = {one.number: one for one in document("000", find, {}).tables[0].cells}
-    assert f"On cifar10-jpeg, until {spec.scenario.targets[0].value:g}." in cells[17].why
+    assert f"The target on cifar10-jpeg is {100 * spec.scenario.targets[0].value:.4g} %." in cells[17].why
+    assert (cells[17].on, cells[1].on) == ("cifar10-jpeg", "")
     assert list(curves("000", gives({("000:T1", 17): (40, 41, 42)}))) == []
     experiment._scenario.cache_clear()

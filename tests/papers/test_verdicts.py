@@ -162,7 +162,7 @@ def test_a_run_without_chance_contains_no_exponent() -> None:
     exact = {"measured": -0.5, "low": -0.5, "high": -0.5}
     found = verdict(cell("002:TI", 2), nothing, as_printed(fedavg_orders=exact))
     assert found.word == "consistent with the bound"
-    assert "Not as printed: against T -0.50 and not -0.5. A run without chance has no interval." in found.why
+    assert "Not as printed: against T -0.50 and not -0.5. Runs without noise have no interval." in found.why
 
 
 def test_a_delay_that_helps_is_said() -> None:

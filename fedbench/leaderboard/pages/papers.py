@@ -4,7 +4,7 @@ algorithm is from."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -135,17 +135,16 @@ def _told(counts: Mapping[W, int]) -> str:
     return listed([f"{counts[word]} {form}" for word, form in forms.items()])
 
 
-def summary(paper: Paper) -> str:
-    """Returns what a paper claims, what of it was made again, and what came out."""
-    found = [paper.claim, *(one.sentence for one in kinds(paper.counts))]
+def sentences(paper: Paper) -> Iterator[str]:
+    """Yields what of a paper was made again, and what came out: kind by kind, and the orders."""
+    yield from (one.sentence for one in kinds(paper.counts))
     for orders, what in (
         (paper.orders, "two measured results"),
         (paper.stand_in_orders, "results on data that stand in for the paper’s"),
     ):
         counts = {word: orders[word] for word in ORDERS if orders.get(word)}
         if counts:
-            found.append(_of(sum(counts.values()), "order", counts, f" of {what}"))
-    return " ".join(filter(None, found))
+            yield _of(sum(counts.values()), "order", counts, f" of {what}")
 
 
 def stand_in(cells: int) -> str:

@@ -128,7 +128,7 @@ def _committed(archives: Path, chosen: Sequence[Cell]) -> Find:
 
 def on(chosen: Sequence[Cell], stand_in: str | None, device: str) -> list[Cell]:
     """Returns the cells on the stand-in that `--on` names; by default on the paper's own data and
-    on all, of which those for a card are left out on a CPU. UsageError for a name that none of them
+    on all, of which those for a GPU are left out on a CPU. UsageError for a name that none of them
     has."""
     ways = experiment.ways(chosen)
     names = dict.fromkeys(way.stand_in or experiment.PAPER for way in ways)

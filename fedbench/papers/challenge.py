@@ -1,4 +1,4 @@
-"""Writes the page of cells that need data or a card which not everybody has: a command each, its
+"""Writes the page of cells that need data or a GPU which not everybody has: a command each, its
 price, what to bring, and how to hand it in."""
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from fedbench.tasks.available import FOLDERS
 
 FILE = "challenge.md"
 LAUNCH_SECONDS, TIMES_A_CORE = 1e-3, 500
-"""What is assumed of a card: a step takes a millisecond, or a five-hundredth of a core's time if
-that is more. Both are estimates, and nothing was run on a card."""
+"""What is assumed of a GPU: a step takes a millisecond, or a five-hundredth of a core's time if
+that is more. Both are estimates, and nothing was run on a GPU."""
 
 TEXT = """
 # Bring your data, fill a cell
 
 Made by `fedbench reproduce --write` from the declared experiments.
 
-{count} of the papers' results need data that fedbench may not pass on, and many of them a card. Each has one command below. Whoever has the
+{count} of the papers' results need data that fedbench may not pass on, and many of them a GPU. Each has one command below. Whoever has the
 data types it, gets a verdict by [the rules](README.md), and can hand in the records. Nothing has to be chosen: scenario, options, seeds and
 the end of every run are declared.
 
@@ -38,7 +38,7 @@ the end of every run are declared.
 1. Install fedbench from a clone, so that records name a commit: `make .venv/.fedbench-installed`.
 2. Put the data into the folder that `$FEDBENCH_DATA` names. {data} `fedbench doctor` says whether they are found.
 3. Type the command of a cell. It goes on where it was cut short, and ends with the verdict. `-j 2` computes two runs at a time, and
-   `--device cuda` computes on a card, with the extra `torch`. Cells of a table may be given together, as in `--cells 17,49-52`.
+   `--device cuda` computes on a GPU, with the extra `torch`. Cells of a table may be given together, as in `--cells 17,49-52`.
 4. Hand it in: `fedbench submit 000:T1 --papers --name mine --title "What it is" --author "Your name" --contact you@example.org` makes the
    folder `{folder}/mine`. Send a pull request that adds it and nothing else.
 5. It is checked by `fedbench reproduce 000:T1 --plan --archives {folder}/mine`, and by running some of it again.
@@ -48,7 +48,7 @@ the end of every run are declared.
 ## Prices
 
 Hours are those of one core of the reference machine, for one seed up to the printed number. A run that misses its target goes on to twice
-that number. Minutes on a card are an estimate and no measurement, since none has been run there. A step takes {launch} ms, or 1/{times} of
+that number. Minutes on a GPU are an estimate and no measurement, since none has been run there. A step takes {launch} ms, or 1/{times} of
 a core's time if that is more.
 """
 
@@ -86,18 +86,18 @@ def _table(mine: Sequence[Cell]) -> str:
             str(one.number),
             escaped(", ".join(f"{one.known[key]}" for key in keys if one.known.get(key) is not None)),
             escaped(one.text),
-            " and ".join(NEEDS.get(name, name) for name in experiment.data_of(one)),
+            needs(one).removeprefix("It needs ").removesuffix("."),
             _figure(price(one).core_seconds / 3600),
-            _figure(card_minutes(one)),
+            _figure(gpu_minutes(one)),
             str(experiment.seeds(one).last),
             f"`fedbench reproduce {of} --cells {one.number} --on {f'{on} --device cuda' if on else experiment.PAPER}`",
         )
         for one in mine
     ]
-    head = ("Cell", "Setting", "Printed", "Bring", "Core hours", "Card, minutes (estimate)", "Seeds", "Command")
-    times = sorted(card_minutes(one) for one in mine)
+    head = ("Cell", "Setting", "Printed", "Bring", "Core hours", "GPU, minutes (estimate)", "Seeds", "Command")
+    times = sorted(gpu_minutes(one) for one in mine)
     minutes = " to ".join(dict.fromkeys(map(_figure, (times[0], times[-1]))))
-    summary = f"{len(mine)} cells; a seed takes {minutes} minutes on a card, as estimated"
+    summary = f"{len(mine)} cells; a seed takes {minutes} minutes on a GPU, as estimated"
     title = f"{of} on {on}" if on else of
     about = experiment.standing_in(mine[0]).about if on else experiment.table(mine[0]).about
     return f"## {title}: {paper.short}\n\n{about}\n\n<details><summary>{summary}</summary>\n\n{table(head, rows)}\n\n</details>"
@@ -149,8 +149,8 @@ def _figure(number: float) -> str:
     return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
 
 
-def card_minutes(cell: Cell) -> float:
-    """Returns the estimated minutes of a seed on a card."""
+def gpu_minutes(cell: Cell) -> float:
+    """Returns the estimated minutes of a seed on a GPU."""
     found, on_core = price(cell), rate(experiment.spec(cell, 0))
     step = max(LAUNCH_SECONDS, on_core.step / TIMES_A_CORE)
     evaluations = max(0.0, found.core_seconds - found.steps * on_core.step) / TIMES_A_CORE

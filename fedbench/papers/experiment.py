@@ -84,7 +84,7 @@ def data_of(cell: Cell) -> tuple[str, ...]:
 
 
 def wants_card(cell: Cell) -> bool:
-    """Returns whether a cell is on a stand-in that is for a card."""
+    """Returns whether a cell is on a stand-in that is for a GPU."""
     return bool(cell.stand_in) and standing_in(cell).card
 
 

@@ -74,7 +74,7 @@ class StandIn(Part):
         options: options of the algorithms that are otherwise.
         of_ceiling: the targets are the same share of what central training reaches on the stand-in
             as they are of what it reaches on the paper's own data.
-        card: a run takes days of a core and minutes of a card.
+        card: a run takes days of a core and minutes of a GPU.
     """
 
     name: Name

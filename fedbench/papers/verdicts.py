@@ -172,9 +172,10 @@ def _printed(cell: Cell) -> Printed:
 
 
 def needs(cell: Cell) -> str:
-    """Returns a sentence about the data or the card that a cell's runs need; empty if every machine
+    """Returns a sentence about the data or the GPU that a cell's runs need; empty if every machine
     has them."""
-    wanted = [NEEDS[name] for name in experiment.data_of(cell) if name in NEEDS] or ["a card"] * experiment.wants_card(cell)
+    data = experiment.data_of(cell)
+    wanted = [text for name, text in NEEDS.items() if name in data] or ["a GPU"] * experiment.wants_card(cell)
     return f"It needs {' and '.join(wanted)}." if wanted else ""
 
 

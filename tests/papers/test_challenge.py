@@ -1,4 +1,4 @@
-"""The page of cells that need data or a card."""
+"""The page of cells that need data or a GPU."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_needs_a_card_waits_for_one() -> None:
     """It is not among the runs that two cores have not got to, nor among those of a CPU."""
     (of, mine) = ("004:T2", chosen("004:T2", "1,17"))
     on = [way for way in experiment.ways(mine) if way.stand_in == "cifar10-jpeg-resnet18"]
-    assert [(needs(way), experiment.seeds(way).last) for way in on] == [("It needs a card.", 1)] * 2
+    assert [(needs(way), experiment.seeds(way).last) for way in on] == [("It needs a GPU.", 1)] * 2
     assert {experiment.scenario(way).task.model for way in on} == {"resnet18"}
     before, _, after = challenge.page(nothing, 0.0).partition("## Declared, and not run")
     for way in on:
@@ -92,8 +92,8 @@ def test_the_commands_are_taken() -> None:
 def test_a_card_is_estimated_by_two_numbers() -> None:
     """A millisecond a step of a small network, 4 ms of ResNet-18."""
     small, large = chosen("000:T1", "17")[0], chosen("004:T2", "1")[0]
-    assert challenge.card_minutes(small) == pytest.approx(price(small).steps / 1000 / 60, rel=0.02)
-    assert 6.5 < challenge.card_minutes(large) < 7.5
+    assert challenge.gpu_minutes(small) == pytest.approx(price(small).steps / 1000 / 60, rel=0.02)
+    assert 6.5 < challenge.gpu_minutes(large) < 7.5
     assert "an estimate and no measurement" in challenge.page(nothing, 0.0)
 
 

@@ -11,7 +11,7 @@ from fedbench import written
 from fedbench.analysis.axes import AXES
 from fedbench.documents.paper import ORDERS, VERDICTS, Cell, Figure, Order, Paper, Table, Theory, each_seed
 from fedbench.leaderboard.pages.frame import Site, View
-from fedbench.leaderboard.pages.papers import kinds, ordered, sentences, stand_in
+from fedbench.leaderboard.pages.papers import kinds, ordered, stand_in
 from fedbench.leaderboard.pages.reasons import of_bare, reasons
 from fedbench.leaderboard.pages.scenario import bands
 from fedbench.leaderboard.pictures import agreement, chart
@@ -30,7 +30,6 @@ def render(site: Site, paper: Paper) -> str:
         site.places.paper(paper.key),
         paper=paper,
         kinds=kinds(paper.counts),
-        summary=" ".join((paper.claim, *sentences(paper))),
         stand_in=stand_in(paper.stand_ins),
         reasons=reasons(paper),
         orders=[(name, [word for word in ORDERS if counts.get(word)], counts) for name, counts in ordered(paper)],

@@ -9,22 +9,21 @@ has to be looked at again.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, Literal, Self
 
-from fedbench import bibliography, strict_yaml
+from pydantic import Field, model_validator
+
+from fedbench import bibliography, plain_files
 from fedbench.documents.paper import Aligned, Erratum, Unprinted
-from fedbench.documents.parts import Part
-from fedbench.errors import FedbenchError, UsageError, nearest
-from fedbench.refusals import refused_in
+from fedbench.documents.parts import Count, Line, Part, Several, Slug, Text, Word
+from fedbench.errors import FedbenchError
+from fedbench.scenarios.problems import validated
 
 FOLDER = Path(__file__).parent / "alignment"
 CONTINUES = (")", "public:", "protected:", "private:")
 """A line that begins so does not end the definition above it, although it is not indented more."""
-
-T = TypeVar("T", bound=Part)
 
 
 class MisalignedError(FedbenchError):
@@ -47,24 +46,31 @@ class Row(Part):
         not_code: why no code belongs to the place; empty if `file` is given.
     """
 
-    place: str
-    says: str
-    file: str = ""
-    holds: str = ""
-    within: str = ""
-    not_code: str = ""
+    place: Line
+    says: Annotated[Text, Field(min_length=1)]
+    file: Word = ""
+    holds: Text = ""
+    within: Word = ""
+    not_code: Text = ""
+
+    @model_validator(mode="after")
+    def _is_code_or_not(self) -> Self:
+        has_some, has_all = bool(self.file or self.holds or self.within), bool(self.file and self.holds)
+        if has_some != has_all or has_all == bool(self.not_code):
+            raise ValueError("expected file and holds, or not_code alone")
+        return self
 
 
-@dataclass(frozen=True)
-class Alignment:
+class Alignment(Part):
     """The content of `alignment/<key>.yaml`. `algorithms` has the number of lines of each printed
     algorithm by its name."""
 
-    key: str
-    algorithms: Mapping[str, int]
-    alignment: tuple[Row, ...]
-    errata: tuple[Erratum, ...]
-    unprinted: tuple[Unprinted, ...]
+    schema_version: Literal[1] = Field(alias="schema")
+    paper: Slug
+    algorithms: dict[Word, Count]
+    alignment: Several[Row]
+    errata: Several[Erratum]
+    unprinted: Several[Unprinted]
 
     def located(self, root: Path) -> list[Aligned]:
         """Returns every row with its lines in the repository at `root`, in order.
@@ -73,48 +79,13 @@ class Alignment:
         MisalignedError for the first row whose file is missing or does not hold its code exactly
         once.
         """
-        return [_located(self.key, row, root) for row in self.alignment]
-
-
-def keys() -> list[str]:
-    """Returns the bibliography keys of the papers that are aligned, in alphabetical order."""
-    return sorted(file.stem for file in FOLDER.glob("*.yaml"))
+        return [_located(self.paper, row, root) for row in self.alignment]
 
 
 def load(key: str) -> Alignment:
-    """Returns the alignment of a paper. Raises UsageError for an unknown key, and for a file with
-    an unknown or a missing field."""
-    if key not in keys():
-        raise UsageError(f"alignment: unknown paper {key!r}{nearest(key, keys())}")
-    bibliography.paper(key)
-    content = strict_yaml.load((FOLDER / f"{key}.yaml").read_text(encoding="utf-8"))
-    expected = ["schema", "paper", "algorithms", "alignment", "errata", "unprinted"]
-    if list(content) != expected or content["schema"] != 1 or content["paper"] != key:
-        raise UsageError(f"alignment {key}: expected schema 1 and paper {key}, and in this order {', '.join(expected)}")
-    rows = _records(key, "alignment", Row, content["alignment"])
-    for row in rows:
-        has_some, has_all = bool(row.file or row.holds or row.within), bool(row.file and row.holds)
-        if has_some != has_all or has_all == bool(row.not_code):
-            raise UsageError(f"alignment {key}, {row.place}: expected file and holds, or not_code alone")
-    errata = _records(key, "errata", Erratum, content["errata"])
-    unprinted = _records(key, "unprinted", Unprinted, content["unprinted"])
-    return Alignment(key, content["algorithms"], rows, errata, unprinted)
-
-
-def _records(key: str, section: str, kind: type[T], rows: Sequence[Mapping[str, object]]) -> tuple[T, ...]:
-    """Returns one record of `kind` for each row. Raises UsageError, which names the row, for a
-    field that is unknown, missing or no text."""
-    found = []
-    for number, row in enumerate(rows, 1):
-        where = f"alignment {key}, {section} row {number}"
-        texts = {}
-        for name, value in row.items():
-            if not isinstance(value, str) or not value.strip():
-                raise UsageError(f"{where}: {name} must be a text that is not empty, got {value!r}")
-            texts[name] = value.strip("\n")
-        with refused_in(where):
-            found.append(kind.model_validate(texts))
-    return tuple(found)
+    """Returns the alignment of a paper. Raises UsageError if the file has not its form."""
+    file = FOLDER / f"{key}.yaml"
+    return validated(Alignment, plain_files.mapping(file, "alignment"), file.name)
 
 
 def _located(key: str, row: Row, root: Path) -> Aligned:

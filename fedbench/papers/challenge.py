@@ -30,8 +30,8 @@ TEXT = """
 Made by `fedbench reproduce --write` from the declared experiments.
 
 {count} of the papers' results need data that fedbench may not pass on, and many of them a GPU. Each has one command below. Whoever has the
-data types it, gets a verdict by [the rules](README.md), and can hand in the records. Nothing has to be chosen: scenario, options, seeds and
-the end of every run are declared.
+data types it, gets a verdict by [the rules](README.md), and can hand in the records. What stands in for data gives an order and no verdict.
+Nothing has to be chosen: scenario, options, seeds and the end of every run are declared.
 
 ## How
 

@@ -81,7 +81,7 @@ def _pairings(sides: list[Compared], names: tuple[str, ...], given: tuple[str, s
         rows = [side.rows.get(point, {}) for side in sides]
         if names[0] not in rows[0] or names[1] not in rows[1]:
             continue
-        if sides[0] is sides[1]:
+        if sides[0].title == sides[1].title:
             found.append(pairing(point, rows[0], sides[0].boards.get(point), *names))
         else:
             found.append(pairing(point, {given[0]: rows[0][names[0]], given[1]: rows[1][names[1]]}, None, *given))

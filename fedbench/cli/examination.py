@@ -247,8 +247,8 @@ def _decoded() -> Fact:
 
 
 def _existing(place: Path) -> Path:
-    """Returns a folder, or the nearest one above it that exists."""
-    return next(path for path in (place, *place.absolute().parents) if path.exists())
+    """Returns a folder, or the nearest one above it that exists and can be looked into."""
+    return next(path for path in (place, *place.absolute().parents) if os.path.exists(path))  # Path.exists may raise
 
 
 def _disk(store: Path) -> Fact:

@@ -68,7 +68,8 @@ def _fitting(rows: Sequence[Row], scenario: Scenario) -> tuple[Sequence[Row], Se
 
     def key(row: Row) -> tuple[float, float]:
         if not targets:
-            return -sign * (row.measures[judged_by].mean or 0.0), 0.0
+            mean = row.measures[judged_by].mean
+            return math.inf if mean is None else -sign * mean, 0.0
         last = row.to_target[-1]
         return -last.hits / last.total, math.inf if last.median is None else last.median
 

@@ -9,7 +9,7 @@ import typer
 
 from fedbench import own_models
 from fedbench.cli.options import FileOption, ModelFileOption
-from fedbench.cli.output import say
+from fedbench.cli.output import say, writing
 from fedbench.engine.export import write_parquet, write_trace
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
@@ -36,12 +36,10 @@ def command(
     if task.model_sha256 is not None:
         own_models.recorded(task.model, task.model_sha256, model)
     end = found.final.seconds if found.outcome.ended_by == "target" else None
-    try:
-        say(f"{write_trace(spec, output, end)} events -> {output}")
-        if parquet is not None:
+    with writing("trace", output):
+        events = write_trace(spec, output, end)
+    say(f"{events} events -> {output}")
+    if parquet is not None:
+        with writing("trace", parquet, "--parquet"):
             write_parquet(spec, parquet, end)
-            say(f"jobs and updates -> {parquet}")
-    except OSError as error:
-        raise UsageError(
-            f"trace {error.filename}: cannot be written ({error.strerror}); choose another place with --output"
-        ) from None
+        say(f"jobs and updates -> {parquet}")

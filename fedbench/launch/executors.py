@@ -115,12 +115,15 @@ class Pool:
     shares_files = True
 
     def __init__(self, processes: int) -> None:
+        if processes < 1:
+            raise UsageError(f"run: processes must be at least 1, got {processes}")
         self.processes = processes
 
     def run(self, work: Work[T, R], tasks: Sequence[T], hear: Hear[R]) -> None:
         """Works at all tasks. Raises UsageError if the main program cannot be imported again, most
         often because importing it starts runs."""
-        _check_start(self.processes)
+        if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker, which imports the main program
+            raise SystemExit(1)
         workers: list[_Worker] = []
         waiting = iter(enumerate(tasks))
         try:
@@ -134,7 +137,6 @@ class Pool:
                 ready = wait([worker.pipe for worker in workers if worker.task is not None])
                 for index in [i for i, worker in enumerate(workers) if worker.pipe in ready]:
                     if not workers[index].listen(hear):
-                        workers[index].close()
                         workers[index] = _Worker(work)
                     if workers[index].task is None:
                         workers[index].take_next(waiting, hear)
@@ -160,7 +162,7 @@ class _Worker:
             self.pipe.recv()
         except (EOFError, OSError):
             raise UsageError(
-                f"run: jobs={processes} starts processes that import this program again, so it must be a file, and what it runs must "
+                f"run: processes={processes} starts processes that import this program again, so it must be a file, and what it runs must "
                 "stand under a guard:",
                 '    if __name__ == "__main__":',
                 "        fb.run(..)",
@@ -172,9 +174,10 @@ class _Worker:
             try:
                 content = pickle.dumps(task)
             except (pickle.PicklingError, AttributeError, TypeError) as error:
-                hear(Failed(number, UsageError(f"run: cannot be handed to another process ({error}); leave jobs at 1")))
+                hear(Failed(number, UsageError(f"run: cannot be handed to another process ({error}); leave processes at 1")))
                 continue
             self.task = number
+            hear(Begun(number))
             with contextlib.suppress(OSError):  # the process has died, which `listen` will notice
                 self.pipe.send_bytes(content)
             return
@@ -184,6 +187,7 @@ class _Worker:
         try:
             message = self.pipe.recv()
         except (EOFError, OSError):
+            self.pipe.close()
             self.process.join()
             number, self.task = self.task, None
             if number is not None:
@@ -193,13 +197,9 @@ class _Worker:
         if isinstance(message, Done | Failed):
             number, self.task = self.task, None
             hear(replace(message, task=number))
-        else:
-            hear(Begun(self.task) if message is None else Told(self.task, message))
+        elif message is not None:  # which is the start of a worker in a dead one's place
+            hear(Told(self.task, message))
         return True
-
-    def close(self) -> None:
-        self.pipe.close()
-        self.process.join()
 
 
 def _end(workers: Sequence[_Worker]) -> None:
@@ -228,15 +228,6 @@ def _how_it_ended(process: BaseProcess) -> str:
     return f"was killed by {name}" + "; perhaps memory was short" * (name == "SIGKILL")
 
 
-def _check_start(processes: int) -> None:
-    """Ends a worker that, while it imports the main program, would start workers itself. Raises
-    UsageError for fewer than one process."""
-    if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker, which imports the main program
-        raise SystemExit(1)
-    if processes < 1:
-        raise UsageError(f"run: jobs must be at least 1, got {processes}")
-
-
 # ---- in a worker's process ----
 
 
@@ -249,7 +240,6 @@ def _serve(pipe: Connection, work: Work[T, R]) -> None:
         pipe.send(None)
         while True:
             content = pipe.recv_bytes()
-            pipe.send(None)
             with _interrupts(signal.SIG_UNBLOCK):
                 ended = attempt(lambda task, tell: work(pickle.loads(task), tell), content, tell=pipe.send)
             pipe.send(ended)

@@ -211,7 +211,8 @@ class Queue:
         said = subprocess.run(
             ["squeue", "--noheader", "--format=%i", f"--jobs={name}"], capture_output=True, text=True, check=False
         )
-        self._missing[name] = 0 if said.stdout.strip() else self._missing.get(name, 0) + 1
+        is_missing = not said.stdout.strip() and (said.returncode == 0 or "Invalid job id" in said.stderr)
+        self._missing[name] = self._missing.get(name, 0) + 1 if is_missing else 0
         return self._missing[name] > 1
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,9 +31,9 @@ class _Counting(Watcher):
     """Whether the line of a run has its times to the targets, its costs, and how long it took."""
 
     def __init__(self) -> None:
-        self.done = 0
+        self.done: set[int] = set()  # one that another process computes ends twice
         self.plans: dict[int, RunPlan] = {}
-        self.last: dict[int, str] = {}  # the last accuracy or, if a task has none, loss of a run
+        self.last = defaultdict[int, str](str)  # the last accuracy or, if a task has none, loss of a run
 
     def on_plan(self, run: WatchedRun, plan: RunPlan) -> None:
         self.plans[run.index] = plan
@@ -52,17 +53,13 @@ class _Counting(Watcher):
         raise NotImplementedError
 
     def _counted(self, run: WatchedRun, text: str) -> str:
-        self.done += 1
-        return f"{self.done} of {run.runs}: {text}"
+        self.done.add(run.index)
+        return f"{len(self.done)} of {run.runs}: {text}"
 
     def _under_way(self, run: WatchedRun, version: int, seconds: float) -> str:
         """Returns the line of a run that is under way."""
         budget = f"{seconds:.1f} of {self.plans[run.index].seconds:g} virtual s"
-        return f"{run.name}: {budget}, version {version}{self._reached(run)}"
-
-    def _reached(self, run: WatchedRun) -> str:
-        """Returns the last accuracy of a run in words, or nothing before the first evaluation."""
-        return self.last.get(run.index, "")
+        return f"{run.name}: {budget}, version {version}{self.last[run.index]}"
 
 
 class Bars(_Counting):
@@ -86,7 +83,7 @@ class Bars(_Counting):
     def on_progress(self, run: WatchedRun, version: int, seconds: float) -> None:
         plan = self.plans[run.index]
         done = max(seconds / plan.seconds, version / plan.updates)
-        self.bars.update(self.tasks[run.index], completed=done, note=f"{seconds:.1f} virtual s{self._reached(run)}")
+        self.bars.update(self.tasks[run.index], completed=done, note=f"{seconds:.1f} virtual s{self.last[run.index]}")
 
     def _end(self, run: WatchedRun, line: str) -> None:
         if run.index in self.tasks:
@@ -94,7 +91,7 @@ class Bars(_Counting):
         if self.lines:
             self.bars.console.print(Text(line))
         if self.all is not None:
-            self.bars.update(self.all, completed=self.done, description=f"{self.done} of {run.runs} runs")
+            self.bars.update(self.all, completed=len(self.done), description=f"{len(self.done)} of {run.runs} runs")
 
 
 class Lines(_Counting):
@@ -156,7 +153,7 @@ class Notebook(_Counting):
 
     def _show(self, run: WatchedRun) -> None:
         self._shown = time.monotonic()
-        text = "\n".join([f"{self.done} of {run.runs} runs", *self._open.values(), *self._warned])
+        text = "\n".join([f"{len(self.done)} of {run.runs} runs", *self._open.values(), *self._warned])
         self._place.update(_plain(text), raw=True)
 
 

@@ -214,8 +214,8 @@ def run_specs(
 
 def on_this_machine(processes: int, tasks: int) -> Here | Pool:
     """Returns what works at so many tasks, at most `processes` at a time."""
-    side_by_side = min(processes, tasks)
-    return Pool(side_by_side) if side_by_side > 1 else Here()
+    pool = Pool(min(processes, max(tasks, 1)))
+    return pool if pool.processes > 1 else Here()
 
 
 def plan(

@@ -17,6 +17,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -37,6 +38,8 @@ from fedbench.scenarios.schema import MOST_POINTS
 FILES = ("record.json", "curves.parquet")
 LOCKS = ".locks"
 CHECKPOINT = "checkpoint.bin"
+UNFINISHED = re.compile(r"[0-9a-f]{16}\.")
+"""How the folder of a run that is under way begins, or of a record that is being replaced."""
 LARGEST_FILE = 64 << 20
 CURVE_KINDS = {name: str(pa.from_numpy_dtype(kind)) for name, kind in COLUMNS.items()}
 SERVER_KIND = {SERVER_CURVE: CURVE_KINDS.pop(SERVER_CURVE)}
@@ -352,7 +355,7 @@ def record_folders(place: str | Path) -> list[Path]:
     place = Path(place)
     if not os.path.exists(place):  # unlike Path.exists, no error for a name that is too long
         raise UsageError(f"record {place}: there is no such folder; expected a record, or a store of `fedbench run`")
-    if place.name == "record.json" or "." in place.name or any((place / name).exists() for name in FILES):
+    if place.name == "record.json" or UNFINISHED.match(place.name) or any((place / name).exists() for name in FILES):
         return [place]
     levels = (place.glob(f"{'*/' * depth}record.json") for depth in (1, 2, 3))
     found = sorted(file.parent for level in levels for file in level if "." not in file.parent.name)

@@ -174,10 +174,11 @@ def _header(folder: Path, manifest: Manifest) -> Iterator[Finding]:
 def _read(files: Files, suite: Suite, manifest: Manifest) -> tuple[list[Record], list[Row], list[TrialRun]]:
     records = read_tables(files)
     refuse(_own_faults(records))
-    refuse([*rows_of.record_faults(records), *trainer_faults(records)])
+    refuse(rows_of.record_faults(records))
     frozen, known = tuning.frozen_in(files, suite, manifest.plugins)
     rows, faults = rows_of.rows(records, suite, manifest, frozen)
     refuse([*faults, *rows_of.option_faults(rows, manifest)])
+    refuse(trainer_faults(records))  # which makes their algorithms and outlines their tasks, so all have to be of the suite
     refuse(tuning.faults(rows, suite, frozen, known, manifest.plugins))
     return records, rows, list(tuning.runs(rows, suite, frozen, known, manifest.plugins))
 

@@ -84,8 +84,7 @@ def append(
     file.parent.mkdir(parents=True, exist_ok=True)
     with _locked(file) as handle:
         found = content(file)
-        events, whole = _events(found, str(file))
-        previous = _digest(found[:whole].splitlines()[-1]) if whole else FIRST
+        events, whole, previous = _events(found, str(file))
         with refused_in(f"history {file}"):
             added = Event(
                 date=date, submission=submission, event=event, digest=digest, report=report, reason=reason, previous=previous
@@ -118,9 +117,9 @@ def _write(handle: int, line: bytes, at: int) -> None:
     os.fsync(handle)
 
 
-def _events(found: bytes, where: str) -> tuple[list[Event], int]:
-    """Returns the events, and the number of bytes that they take. What follows is a line that was
-    cut short."""
+def _events(found: bytes, where: str) -> tuple[list[Event], int, str]:
+    """Returns the events, the number of bytes that they take, and the digest of the last one. What
+    follows is a line that was cut short."""
     whole = found.rfind(b"\n") + 1
     events, previous = [], FIRST
     for number, line in enumerate(found[:whole].split(b"\n")[:-1], 1):
@@ -133,7 +132,7 @@ def _events(found: bytes, where: str) -> tuple[list[Event], int]:
             )
         events.append(event)
         previous = _digest(line)
-    return events, whole
+    return events, whole, previous
 
 
 def _digest(line: bytes) -> str:

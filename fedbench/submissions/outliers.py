@@ -154,7 +154,7 @@ def _accuracy(run: Record) -> float | None:
 
 def _too_fast(row: Row, reference: Reference) -> Iterator[Finding]:
     scenario = row.runs[0].spec.scenario
-    for target in scenario.targets:
+    for target in scenario.compared:
         known = reference.seconds.get(Problem(row.point, float(target.value)))
         if known is None or reference.hashes.get(row.point) != row.runs[0].spec.scenario_hash:
             continue

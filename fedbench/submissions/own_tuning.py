@@ -73,7 +73,7 @@ def entrant_of(selector: str, plugins: Plugins) -> InFile | None:
 
 def selectors(plugins: Plugins, frozen: Tuned | None) -> dict[str, str]:
     """Returns how the file of tuned options names the algorithms in files that it has."""
-    several = {selector for chosen in frozen.points.values() for selector in chosen} if frozen is not None else set()
+    several = dict.fromkeys(selector for chosen in frozen.points.values() for selector in chosen) if frozen is not None else ()
     return {one.name: selector for selector in several if (one := entrant_of(selector, plugins)) is not None}
 
 

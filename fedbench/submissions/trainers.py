@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from fedbench import registry
 from fedbench.engine.data import Data
 from fedbench.engine.trainers.choose import choose
+from fedbench.errors import FedbenchError
 from fedbench.protocols import Algorithm
 from fedbench.results.archive import RUNS
 from fedbench.results.record import Record
@@ -23,7 +24,12 @@ def trainer_faults(records: Iterable[Record]) -> Iterator[Finding]:
         if made.trainer == "native":
             continue
         scenario = spec.scenario
-        choice = choose(Data(scenario, record.seed).outline, _algorithm(spec.algorithm), local=scenario.local, part=scenario.task)
+        try:
+            outline, algorithm = Data(scenario, record.seed).outline, _algorithm(spec.algorithm)
+            choice = choose(outline, algorithm, local=scenario.local, part=scenario.task)
+        except FedbenchError as error:  # such as an option of an algorithm in a file, whose kind nobody has checked
+            yield Finding(RUNS, f"{named(record)}: its trainer cannot be told: {error}")
+            continue
         if choice.name != made.trainer:
             yield Finding(
                 RUNS,

@@ -16,6 +16,7 @@ import pytest
 
 from fedbench.errors import ClientError, UsageError
 from fedbench.launch.executors import Begun, Done, Event, Executor, Failed, Here, Pool, Told, WorkerDied
+from fedbench.launch.runner import on_this_machine
 from fedbench.launch.side_by_side import SideBySide
 
 
@@ -60,7 +61,9 @@ def test_a_failure_does_not_keep_the_others_from_it(executor: Executor) -> None:
 
 
 def test_a_killed_worker_ends_its_own_task_and_is_replaced() -> None:
-    done = ends(heard(Pool(2), ["killed", "ends", 1, 2, 3]))
+    events = heard(Pool(2), ["killed", "ends", 1, 2, 3])
+    done = ends(events)
+    assert sorted(event.task for event in events if isinstance(event, Begun)) == [0, 1, 2, 3, 4]
     assert isinstance(done[0].error, WorkerDied)
     assert str(done[0].error) == "its process was killed by SIGKILL; perhaps memory was short"
     assert str(done[1].error) == "its process ended by itself, with exit code 7"
@@ -77,8 +80,8 @@ def test_what_cannot_travel_is_said() -> None:
 
 
 def test_no_processes() -> None:
-    with pytest.raises(UsageError, match="jobs must be at least 1, got 0"):
-        Pool(0).run(work, [1], lambda event: None)
+    with pytest.raises(UsageError, match="processes must be at least 1, got 0"):
+        on_this_machine(0, 3)
     with pytest.raises(UsageError, match="runs side by side must be at least 1, got 0"):
         SideBySide(0)
 

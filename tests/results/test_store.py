@@ -15,7 +15,7 @@ import pytest
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.digests import ColumnDigest, Digest
 from fedbench.results.record import Record, first_at_least
-from fedbench.results.store import Store, read, write_atomically
+from fedbench.results.store import Store, read, record_folders, write_atomically
 
 Make = Callable[..., Record]
 
@@ -88,12 +88,13 @@ def test_a_folder_that_cannot_be_written_is_said_before_anything_runs(tmp_path: 
         list(Store(tmp_path / "nothing"))
 
 
-@pytest.mark.parametrize("name", ["runs-2025-11-22T19:00", "s3:x", "[b]runs[/b]"])
+@pytest.mark.parametrize("name", ["runs-2025-11-22T19:00", "runs-2025.11", ".runs", "s3:x", "[b]runs[/b]"])
 def test_a_store_of_any_name(storable: Make, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also a relative one that looks like an address."""
     monkeypatch.chdir(tmp_path)
     Store(name).write(storable())
     assert [record.run_id for record in Store(name)] == [storable().run_id]
+    assert [folder.name for folder in record_folders(name)] == [storable().run_id]
 
 
 def test_what_a_killed_process_left_is_mended_by_the_next_runner(storable: Make, tmp_path: Path) -> None:

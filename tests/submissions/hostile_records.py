@@ -74,6 +74,14 @@ SECTIONS = {
         forging({"spec.scenario": {"name": "digits-demo"}}),
         "spec.scenario: it is no scenario: ",
     ),
+    "an option of torch's that is none": (
+        forging({"spec.algorithm.options": {"bogus": 1}, "provenance.trainer": "torch"}, identity=True),
+        "its options are neither the default ones of suite smoke nor tuned ones",
+    ),
+    "a file that torch would read": (
+        forging({"spec.scenario.task": {"name": "own", "file": "/dev/zero"}, "provenance.trainer": "torch"}, identity=True),
+        "scenario",
+    ),
     "a seed outside the suite": (forging({"spec.seed": 7}, identity=True), "expected a seed of suite smoke, 0 to 2, got 7"),
     "a seed without end": (
         forging({"spec.seed": 2**62}, identity=True),

@@ -63,6 +63,14 @@ def test_a_line_that_was_taken_out_is_noticed(file: Path, gone: int) -> None:
         read(file)
 
 
+def test_a_file_with_lines_of_another_system_goes_on(file: Path) -> None:
+    """The digest is that of the line as it is there."""
+    lines = file.read_bytes().splitlines()
+    file.write_bytes(lines[0] + b"\r\n")
+    append(file, "mine", "checked", A, date=DAY)
+    assert [one.event for one in read(file)] == ["received", "checked"]
+
+
 def test_lines_taken_from_the_end_are_noticed_beside_an_earlier_version(file: Path) -> None:
     before = file.read_bytes()
     assert grown(before, before + b"more\n")

@@ -180,7 +180,9 @@ def _hardest(results: Results, point: str, few: Ranking, more: Ranking) -> list[
     groups have different numbers of seeds."""
     if few.found is None or more.found is None or few.found.costs.seeds != more.found.costs.seeds:
         return None
-    for target in sorted(set(few.targets) & set(more.targets), reverse=True):
+    scenario = results.suite.scenario_at(results.suite.point(point))
+    sign = scenario.sign(scenario.compared[0].metric)
+    for target in sorted(set(few.targets) & set(more.targets), key=lambda one: -sign * one):
         found = [_cheapest_at(results, point, one, target) for one in (few, more)]
         if all(found):
             return [one for one in found if one is not None]

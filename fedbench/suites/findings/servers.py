@@ -68,6 +68,6 @@ def lead(results: Results, kind: str, point: str) -> Lead | None:
 
 def _arrivals(runs: Sequence[Record], targets: Sequence[float]) -> list[Arrival] | None:
     """Returns how every run came to hold every target, None if one did not."""
-    wanted = [target for target in runs[0].spec.scenario.targets if float(target.value) in targets]
+    wanted = [target for target in runs[0].spec.scenario.compared if float(target.value) in targets]
     found = [arrival(run, target) for run in runs for target in wanted]
     return None if None in found else [one for one in found if one is not None]

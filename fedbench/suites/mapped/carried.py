@@ -82,7 +82,7 @@ def carried(one: Results, other: Results) -> list[Carried]:
             f"suite {other.suite.name}: its points are of design {other.suite.design}, those of {one.suite.name} of "
             f"{one.suite.design}; only points of one design can be compared"
         )
-    most = min(len(next(iter(side.runs.values())).spec.scenario.targets) for side in (one, other))
+    most = min(len(next(iter(side.runs.values())).spec.scenario.compared) for side in (one, other))
     first, second = entered(one, most), entered(other, most)
     names = [point.name for point in other.suite.points if point.name in one.hashes]
     return [_on(axis, other.suite.name, names, first, second) for axis in first.by_axis]

@@ -184,7 +184,7 @@ def _targets(results: Results, point: str, most: int | None) -> list[float]:
     found = sorted(set.intersection(*several)) if several else []
     if most is not None:
         run = next(iter(results.seats[point].values()))[0]
-        found = [value for value in found if value in {goal.value for goal in run.spec.scenario.targets[:most]}]
+        found = [value for value in found if value in {goal.value for goal in run.spec.scenario.compared[:most]}]
     if not found:
         raise UsageError(f"suite {results.suite.name}: no target gets a verdict at {point}, or it has no complete row")
     return found

@@ -228,7 +228,7 @@ def read(folder: Path, results: Results) -> Map:
     """Returns what the map in a folder says. Raises UsageError if there is none, if it cannot be
     read, or if it was made from other runs."""
     file, name = folder / FILE, results.suite.name
-    again = f"`fedbench suite map {name}` makes it"
+    again = f"`fedbench suite map {results.suite.typed}` makes it"
     if not file.exists():
         raise UsageError(f"map {file}: there is no such file; {again} from the records")
     found = validated(Map, plain_files.json_mapping(file, LARGEST_FILE, "map"), str(file))

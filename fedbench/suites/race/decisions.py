@@ -159,7 +159,10 @@ def _check_looks(several: Iterable[Judged], looks: Sequence[Look], where: str) -
     for one in several:
         own = before.setdefault(one.group, [])
         if len(own) >= len(looks) or one.look != looks[len(own)]:
-            raise UsageError(f"{where}, {one.group}: look {len(own) + 1} after {one.look.seeds} seeds is none of the suite")
+            known = ", ".join(str(look.seeds) for look in looks)
+            raise UsageError(
+                f"{where}, {one.group}: look {len(own) + 1} is after {one.look.seeds} seeds; expected the looks of the suite, after {known}"
+            )
         if own and not set(one.compared) <= set(own[-1].left):
             raise UsageError(f"{where}, {one.group}: after {one.look.seeds} seeds other rows were compared than were left before")
         own.append(one)

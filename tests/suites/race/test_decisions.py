@@ -77,8 +77,8 @@ def test_a_race_of_another_design_is_refused(suite: Suite, found: Decisions, tmp
 @pytest.mark.parametrize(
     ("point", "looks", "says"),
     [
-        ("calm", [judged(1)], "look 1 after 5 seeds is none of the suite"),
-        ("calm", [judged(), judged(1), judged(1)], "look 3 after 5 seeds is none of the suite"),
+        ("calm", [judged(1)], "look 1 is after 5 seeds; expected the looks of the suite, after 3, 5"),
+        ("calm", [judged(), judged(1), judged(1)], "look 3 is after 5 seeds; expected the looks of the suite, after 3, 5"),
         ("calm", [judged(scaffold=REASON), judged(1)], "after 5 seeds other rows were compared than were left before"),
         ("clam", [judged()], "unknown point 'clam'; did you mean 'calm'"),
     ],

@@ -72,6 +72,8 @@ def command(
     found, where = load_all(read) if read else _measured(select(names or (), group, heavy=full), rounds, threads, as_json)
     if not as_json:
         _show(found, where)
+    elif read:
+        print_json(*(row.public() for row in found))
     if save_to is not None:
         save(save_to, found, where)
     for page in pages or ():

@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 import fedbench
-from fedbench import origins, registry
+from fedbench import registry
 from fedbench.bibliography import bibtex, entry
 from fedbench.cli import completion
 from fedbench.cli.output import put
 from fedbench.errors import UsageError, nearest
 from fedbench.scenarios.data_parts import HELD_OUT
-from fedbench.scenarios.load import load
+from fedbench.scenarios.load import is_named, load
 from fedbench.scenarios.load import names as scenario_names
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.trace_files import CITED as TRACES
@@ -60,17 +60,16 @@ def product() -> str:
 def sources(thing: str) -> Iterator[str]:
     """Yields the keys of the papers of what is named, and comments in the place of those that are
     not known. UsageError for a name that nothing has."""
-    known = {name.replace("-", "_"): name for name in scenario_names()}
-    if (Path(thing) / "record.json").is_file() or Path(thing).is_dir() or thing.endswith("record.json"):
+    if Path(thing).is_dir() or thing.endswith("record.json"):
         yield from _of_records(Path(thing))
-    elif thing in suites.names() or (thing.endswith(".yaml") and _is_suite(thing)):
+    elif thing in suites.names() or (thing.endswith((".yaml", ".yml")) and _is_suite(thing)):
         suite = suites.load(thing)
         yield from _of_algorithms(suite.selectors())
         for point in suite.points:
             yield from _of_scenario(suite.scenario_at(point))
-    elif origins.plain(thing) in known or thing.endswith(".yaml"):
-        yield from _of_scenario(load(known.get(origins.plain(thing), thing)))
-    elif registry.parse_selector(thing)[0] in registry.names("algorithm"):
+    elif is_named(thing):
+        yield from _of_scenario(load(thing))
+    elif thing.partition("[")[0].replace("-", "_") in registry.names("algorithm"):
         yield from _of_algorithms([thing])
     else:
         near = nearest(thing, [*registry.names("algorithm"), *scenario_names(), *suites.names()])

@@ -16,7 +16,7 @@ from fedbench.descriptions import describe_algorithm
 from fedbench.errors import UsageError, nearest
 from fedbench.options import in_words, search
 from fedbench.protocols import Algorithm
-from fedbench.scenarios.load import load
+from fedbench.scenarios.load import is_named, load
 from fedbench.scenarios.load import names as scenario_names
 
 Facts = dict[str, Any]
@@ -47,7 +47,7 @@ def command(
     """
     if origins.is_in_file(name) or origins.plain(name) in registry.names("algorithm"):
         facts, show = _facts(registry.find("algorithm", name)), _show_algorithm
-    elif origins.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
+    elif is_named(name):
         scenario = load(name)
         facts, show = {"kind": "scenario", "hash": scenario.content_hash(), **scenario.resolved()}, _show_scenario
     elif origins.plain(name) in registry.names("task"):

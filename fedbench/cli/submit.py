@@ -62,7 +62,8 @@ def command(
     have a record of every seed.
     """
     if papers:
-        given = [name for name, value in (("--algorithm", algorithm), ("--tuned", options), ("--trials", trials)) if value]
+        options_given = {"--algorithm": algorithm, "--tuned": options, "--trials": trials, "--tuning-trials": tuning_trials}
+        given = [name for name, value in options_given.items() if value]
         if given:
             raise UsageError(f"{given[0]}: a paper's cells have the options that it prints; leave it out")
         words = {"name": name, "title": title, "authors": author, "contact": contact, "date": today(), "about": about}

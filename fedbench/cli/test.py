@@ -17,6 +17,7 @@ from fedbench.metric import Metric
 from fedbench.optimizer import Optimizer
 from fedbench.proof.findings import Finding
 from fedbench.protocols import Algorithm
+from fedbench.scenarios.load import is_named
 from fedbench.scenarios.load import names as scenario_names
 
 BEFORE = 24  # columns before what a check found
@@ -50,7 +51,7 @@ def checks_of(name: str, model: str, task: str) -> tuple[str, Iterator[Finding]]
         return kind, optimizers.check(bare)
     if origins.is_in_file(bare) or origins.plain(bare) in registry.names("algorithm"):
         return "algorithm", contract.check(registry.algorithm(name))
-    if bare.endswith((".yaml", ".yml")) or origins.plain(bare) in {origins.plain(known) for known in scenario_names()}:
+    if is_named(bare):
         return "scenario", plugins.check_scenario(name)
     if origins.plain(bare) in registry.names("task"):
         return "task", plugins.check_task(origins.plain(bare), model)

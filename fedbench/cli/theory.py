@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fedbench import extras
 from fedbench.cli import completion
 from fedbench.cli.options import JsonOption
 from fedbench.cli.output import print_json, say, writing
@@ -38,6 +39,8 @@ def command(
     claims = chosen(names or (), quick=quick)
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise UsageError(f"theory: --picture must end in .png or .svg, got {picture}")
+    if picture is not None:
+        extras.require("plot", "theory --picture")
     found: list[tuple[Claim, Row]] = []
     for claim, row in rows(claims):
         if not as_json and (not found or found[-1][0] is not claim):

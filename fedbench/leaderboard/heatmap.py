@@ -113,7 +113,7 @@ def _cheapest(document: Document, kind: Kind, point: str, system: str) -> str:
 def _cell(row: Standing | None, point: str) -> Cell:
     if row is None:
         return Cell(written.NONE, "", "no row", None, False, f"{point}: no row; it is not applicable, or lacks runs")
-    held = ", ".join(f"{written.targets([one.target])} by {one.hits} seeds" for one in row.targets)
+    held = ", ".join(f"{written.targets([one.target])} by {written.counted(one.hits, 'seed')}" for one in row.targets)
     title = f"{row.label} at {point}: {formats.cost(row)}; {formats.on_board(row)}; {held}"
     if row.ratio is None:
         if row.solved == 0:

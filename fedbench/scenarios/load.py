@@ -29,6 +29,12 @@ def names() -> list[str]:
     return problems.names(LIBRARY)
 
 
+def is_named(text: str) -> bool:
+    """Returns whether a text is a name of the library, in which hyphens and underscores are alike,
+    or the path of a YAML file."""
+    return text.endswith((".yaml", ".yml")) or text.replace("-", "_") in {one.replace("-", "_") for one in names()}
+
+
 def settings(overrides: Sequence[str], task: Task | None = None) -> Sequence[str]:
     """Returns settings as a sequence, behind the one that puts a task in the place of the
     scenario's. A text alone is one of them, and not one for each of its letters."""

@@ -25,6 +25,7 @@ def test_measure_save_compare(tmp_path: Path) -> None:
         assert set(row) == PUBLIC
         assert row["ratio"] > 0
         assert row["threads"] == 1
+    assert rows(fedbench("bench", "--read", "a.json", "--json", cwd=tmp_path).stdout) == found
     kept = json.loads((tmp_path / "a.json").read_text())
     assert kept["provenance"]["libraries"]["numpy"]
 

@@ -81,6 +81,17 @@ def test_everything_of_the_library_has_a_paper() -> None:
     assert all(cited(name)[1:] for name in registry.ALGORITHMS if not registry.algorithm(name).reference)
 
 
+def test_a_file_of_a_scenario(tmp_path: Path) -> None:
+    for name in ("mine.yaml", "mine.yml"):
+        (tmp_path / name).write_text((load.LIBRARY / "digits-demo.yaml").read_text().replace("digits-demo", "mine"))
+        assert cited(str(tmp_path / name)) == ["fedbench", "alpaydin1998"]
+
+
+def test_a_folder_that_is_not_there() -> None:
+    result = CliRunner().invoke(app, ["cite", "runs/missing"])
+    assert str(result.exception).startswith("cite: no record, suite, scenario or algorithm 'runs/missing'")
+
+
 def test_a_name_that_nothing_has() -> None:
     result = CliRunner().invoke(app, ["cite", "fedbuf"])
     assert str(result.exception).startswith("cite: no record, suite, scenario or algorithm 'fedbuf'; did you mean 'fedbuff'")

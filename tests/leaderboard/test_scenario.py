@@ -169,6 +169,7 @@ def test_accessible(board, tmp_path):
     assert all(at.get("scope") in ("col", "row", "rowgroup") for at in page.attributes("th"))
     assert len(page.attributes("caption")) == len(page.attributes("table"))
     assert sum("aria-sort" in at for at in page.attributes("th")) == 2  # one column in each result table
+    assert not any("hidden" in at for at in page.attributes("label")), "a rule of the style would show it"
     charts = [at for at in page.attributes("svg") if at.get("class") == "chart"]
     assert [at["role"] for at in charts if at["aria-label"]] == ["img"] * 2 * 4, "an axis each"
     assert len(page.attributes("title")) == 3 + 4, "of the pages, and of the rows of the standings"

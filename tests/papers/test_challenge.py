@@ -151,5 +151,7 @@ def test_the_command_line_hands_in(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "001:T1: cells 3" in result.output
     assert (tmp_path / "out/mine/001-T1/runs.parquet").is_file()
-    refused = CliRunner().invoke(app, [*given, "-a", "fedavg"])
-    assert refused.exit_code != 0
+    for name, value in (("-a", "fedavg"), ("--tuning-trials", "3")):
+        refused = CliRunner().invoke(app, [*given, name, value])
+        assert refused.exit_code != 0
+        assert "a paper's cells have the options that it prints" in str(refused.exception)

@@ -108,7 +108,7 @@
     const found = await Promise.all(rows.map(async (row) => (await curvesOf(row))[`${row.algorithm}/${row.options_kind}`]));
     const lines = found.map((curve, i) => ({ curve, row: rows[i] })).filter(({ curve }) => curve?.at.length);
     if (!lines.length) return null;
-    const end = Math.max(...lines.map(({ curve }) => curve.at.at(-1))), start = Math.min(end / 10, ...lines.map(({ curve }) => begins(curve)));
+    const end = Math.max(...lines.map(({ curve }) => curve.at.at(-1))) || 1, start = Math.min(end / 10, ...lines.map(({ curve }) => begins(curve)));
     const values = lines.flatMap(({ curve }) => curve.mean.filter((_, i) => curve.at[i] >= start));
     const low = Math.max(0, Math.floor(Math.min(...values) * 20) / 20), high = Math.min(1, Math.ceil(Math.max(...values) * 20) / 20);
     const x = (value) => LEFT + (WIDE - LEFT - RIGHT) * Math.log(Math.max(value, start) / start) / Math.log(end / start);

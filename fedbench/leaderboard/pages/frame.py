@@ -88,6 +88,7 @@ def environment() -> Environment:
         "best_mark": Markup(f'<span class="best-mark" aria-hidden="true">{written.BEST}</span>'),
     }
     environment.filters |= {
+        "counted": written.counted,
         "seconds": written.seconds,
         "place": written.place,
         "percent": written.percent,

@@ -67,8 +67,10 @@ def render(site: Site, home: Home) -> str:
     answers = [answer(document, kind, home.baseline, one) for one in home.questions]
 
     def in_full(words: str) -> str:
-        """Has the full names of algorithms in the place of those in backticks."""
-        return re.sub("`([^`]+)`", lambda found: site.places.full_name(found[1]) or found[0], words)
+        """Has the titles of rows in the place of those in backticks."""
+        return re.sub(
+            "`([^`]+)`", lambda found: site.places.title(found[1]) if site.places.full_name(found[1]) else found[0], words
+        )
 
     def titled(one: standings.Panel) -> standings.Panel:
         return replace(one, rows=tuple(replace(row, label=site.places.title(row.label)) for row in one.rows))

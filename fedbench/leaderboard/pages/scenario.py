@@ -16,7 +16,7 @@ from fedbench.documents.parts import Kind
 from fedbench.documents.section import Row, Section
 from fedbench.documents.suite import TITLES, Document, Point
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.cells import seen_at
+from fedbench.leaderboard.cells import Cell, seen_at
 from fedbench.leaderboard.columns import of_page
 from fedbench.leaderboard.pages.frame import Site, View, inline
 from fedbench.leaderboard.pictures import chart
@@ -102,8 +102,8 @@ def _part(
     board = document.board(kind, point)
     shown = list(of_page(scenario, axis, has_board=bool(board)))
     seen = seen_at(document, kind, point)
-    order = {label: place for place, label in enumerate(board)}
-    by_cost = sorted(rows, key=lambda row: order.get(row.label, len(order)) if board else 0)
+    cells = {row.label: [column.cell(seen[row.label]) for column in shown] for row in rows}
+    by_cost = _sorted(rows, {label: of[1] for label, of in cells.items()}, shown[1].first)
     figures = [
         _figure(f"chart-{kind}-{one.name}", scenario, rows, looks, one, axis)
         for one in sorted(AXES.values(), key=lambda one: one.name != axis.name)
@@ -120,13 +120,20 @@ def _part(
         "pages": {row.label: site.places.record(document.name, point, row.label, kind) for row in rows},
         "off_board": [(row.label, row.off_board) for row in rows if row.off_board],
         "columns": shown,
-        "sorted_by": 1,
         "figures": [figure for figure in figures if figure["lines"]],
-        "rows": [(row, [column.cell(seen[row.label]) for column in shown]) for row in by_cost],
+        "rows": [(row, cells[row.label]) for row in by_cost],
         "flattered": [row.label for row in by_cost if row.flattered],
         "early": [note for row in by_cost for note in _early(row)],
         "undrawn": [row.label for row in by_cost if not row.curves[axis.name].at],
     }
+
+
+def _sorted(rows: Sequence[Row], cells: Mapping[str, Cell], first: str) -> list[Row]:
+    """Returns the rows by the cells of a column, as its first click sorts them: without a value
+    last."""
+    known = [row for row in rows if cells[row.label].sort is not None]
+    known.sort(key=lambda row: float(cells[row.label].sort or 0), reverse=first == "descending")
+    return [*known, *(row for row in rows if cells[row.label].sort is None)]
 
 
 def _figure(

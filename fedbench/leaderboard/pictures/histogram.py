@@ -14,9 +14,9 @@ LEFT, RIGHT, TOP, BOTTOM = 52, 8, 8, 34
 
 
 def histogram(shares: Sequence[float], title: str) -> Markup:
-    """Returns the picture of shares by staleness 0, 1, .., which is empty without shares. What they
-    lack of 1 is staler, and the picture says so in words."""
-    if not shares:
+    """Returns the picture of shares by staleness 0, 1, .., which is empty without shares, or if
+    all of them are 0. What they lack of 1 is staler, and the picture says so in words."""
+    if not any(shares):
         return Markup("")
     most, rest = max(shares), 1 - sum(shares)
     beyond = f"; {written.number(float(f'{100 * rest:.2g}'))} % are beyond {len(shares) - 1}" if rest > 0.0005 else ""

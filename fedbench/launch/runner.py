@@ -17,7 +17,7 @@ from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.launch import watchers
-from fedbench.launch.executors import Begun, Event, Executor, Failed, Here, Pool, Tell, Told
+from fedbench.launch.executors import Begun, Done, Event, Executor, Failed, Here, Pool, Tell, Told
 from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import watching
 from fedbench.launch.records import Records
@@ -206,7 +206,8 @@ def run_specs(
     brings = None if executor.shares_files or store is None else Store(store)
     with watching(progress) as shown:
         series = _Series(wanted, shown, watch, executor, keep=keep, brings=brings, of=of or {})
-        series.run([Task(i, spec, None if brings else store, options) for i, spec in enumerate(wanted)])
+        tasks = [Task(i, spec, None if brings else store, options) for i, spec in enumerate(wanted)]
+        series.run([task for task in tasks if not series.reuses(task)])
         if wait and series.elsewhere:
             series.run([Task(i, wanted[i], store, options, wait=True) for i in sorted(series.elsewhere)])
     return series.records()
@@ -312,9 +313,23 @@ class _Series:
         self.failed: dict[int, Exception] = {}
         self.elsewhere: set[int] = set()
 
+    def reuses(self, task: Task) -> bool:
+        """Returns whether the record of a run is taken from the store into which workers' records
+        are brought, which workers do not see."""
+        if self.brings is None or not task.options.resume:
+            return False
+        place = (task.spec.scenario.name, task.spec.algorithm.name, task.spec.run_id)
+        found = self.brings.find(*place)
+        if found is None or not _has_what_is_kept(self.brings.folder(*place), found, task.options):
+            return False
+        for event in (Begun(task.index), Done(task.index, Finished(found, reused=True))):
+            self._hear(task.index, event)
+        return True
+
     def run(self, tasks: Sequence[Task]) -> None:
         self.elsewhere -= {task.index for task in tasks}
-        self.executor.run(compute, tasks, lambda event: self._hear(tasks[event.task].index, event))
+        if tasks:
+            self.executor.run(compute, tasks, lambda event: self._hear(tasks[event.task].index, event))
 
     def _hear(self, index: int, event: Event[Finished]) -> None:
         run = WatchedRun(index, len(self.wanted), self.wanted[index], of=self.of.get(self.wanted[index].run_id, ""))
@@ -329,7 +344,7 @@ class _Series:
         elif event.result.record is None:
             self.elsewhere.add(index)
             self._leave_out(run, "another process is computing it")
-        elif self.brings is None or self._bring(index, event.result.record, event.result.beside):
+        elif self.brings is None or event.result.reused or self._bring(index, event.result.record, event.result.beside):
             if self.keep:
                 self.done[index] = event.result.record
             self._end(replace(run, reused=event.result.reused), unchangeable(event.result.record))

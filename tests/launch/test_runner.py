@@ -10,8 +10,10 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +24,10 @@ from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.engine.run import Run, RunOptions
 from fedbench.errors import ClientError, FedbenchError, PluginError, UsageError
 from fedbench.foreign import described, is_foreign
+from fedbench.launch.executors import Hear, Here, Work
 from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import Lines
-from fedbench.launch.runner import specs
+from fedbench.launch.runner import run_specs, specs
 from fedbench.options import option
 from fedbench.protocols import Tools
 from fedbench.results.record import Record
@@ -97,6 +100,33 @@ def test_a_stored_record_is_taken_only_when_resuming(tmp_path: Path, monkeypatch
     for resume in (False, False, True):
         fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL, store=tmp_path, options=RunOptions(resume=resume))
     assert computed == [False, False]
+
+
+class Away(Here):
+    """An executor whose tasks do not see the files that are here. It counts its tasks."""
+
+    shares_files = False
+
+    def __init__(self) -> None:
+        self.tasks = 0
+
+    def run(self, work: Work[Any, Any], tasks: Sequence[Any], hear: Hear[Any]) -> None:
+        self.tasks += len(tasks)
+        super().run(work, tasks, hear)
+
+
+def test_a_stored_record_is_taken_by_who_does_not_share_files(tmp_path: Path) -> None:
+    """Such as Ray. What is reused is not written again, and what has to be kept beside a record
+    makes its run anew."""
+    away, wanted = Away(), specs("digits-demo", ["fedavg[cohort_size=2]", "fedbuff[buffer_size=2]"], 1, SMALL)
+    first = run_specs(wanted[:1], store=tmp_path, executor=away)
+    (file,) = tmp_path.rglob("record.json")
+    before = file.stat().st_mtime_ns
+    again = run_specs(wanted, store=tmp_path, executor=away, options=RunOptions(resume=True))
+    assert (away.tasks, file.stat().st_mtime_ns) == (2, before)
+    assert again[0].digests == first[0].digests
+    run_specs(wanted, store=tmp_path, executor=away, options=RunOptions(resume=True, keep_model=True))
+    assert away.tasks == 4
 
 
 SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]

@@ -108,9 +108,9 @@ class Standing:
 
     @property
     def regret(self) -> Ratio | None:
-        """Returns its cost over that of the cheapest row of its group, None if it is not
-        compared."""
-        return None if self.ranking is None or self.hits == 0 else self.ranking.regret(self.row)
+        """Returns its cost over that of the cheapest row of its group, None if it is not compared
+        or reaches no target with a verdict."""
+        return None if self.ranking is None else self.ranking.regret(self.row)
 
     @property
     def is_best(self) -> bool:

@@ -16,6 +16,7 @@ from fedbench.analysis.reaching import Rule, reach
 from fedbench.analysis.server import all_gradient_evaluations
 from fedbench.errors import RecordError
 from fedbench.results.record import Record
+from fedbench.scenarios.evaluation_parts import LEAST_FIRST_SECONDS
 from fedbench.scenarios.schema import Scenario
 
 LEAST = {SECONDS.name: 1e-9}
@@ -155,16 +156,19 @@ def costs(runs: Mapping[str, Sequence[Record]], axis: Axis = SECONDS, rule: Rule
 
 
 def finer(scenario: Scenario) -> str:
-    """Returns an evaluation of a scenario that has more points at the beginning, as YAML."""
-    return f"{{kind: log, first_seconds: {scenario.evaluation.step_seconds(0) / STEPS:g}, ratio: 1.05}}"
+    """Returns settings with which a scenario is evaluated more often at the beginning, as on the
+    command line."""
+    first = max(scenario.evaluation.step_seconds(0) / STEPS, LEAST_FIRST_SECONDS)
+    return f"--set evaluation.kind=log --set evaluation.first_seconds={first:g} --set evaluation.ratio=1.05"
 
 
 def resolved(found: Costs, every_seconds: float | None) -> list[float]:
     """Returns the targets that get a verdict: those that no untrained model holds, and for which
     the earliest row needs at least STEPS steps of an even grid, which is None for a logarithmic
-    one. So do targets that no run ever reaches. `found` has virtual seconds."""
+    one. Rows that never reach a target do not count, since they may have ended early. `found` has
+    virtual seconds."""
     least = STEPS * (every_seconds or 0.0) * (1 - 1e-9)  # a mean of logarithms is rounded
     is_trained = (found.spent > LEAST[SECONDS.name]).all(axis=(0, 1))
-    is_reached = ~(found.missed & (found.step == 0)).all(axis=(0, 1))  # what was reached and not held has a step
-    is_known = is_trained & (~is_reached | (found.by_target.min(axis=0) >= least))
+    is_never = (found.missed & (found.step == 0)).all(axis=0)  # what was reached and not held has a step
+    is_known = is_trained & (np.where(is_never, np.inf, found.by_target).min(axis=0) >= least)
     return [target for target, is_so in zip(found.targets, is_known, strict=True) if is_so]

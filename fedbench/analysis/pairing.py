@@ -73,7 +73,7 @@ class Pairing:
     accuracy: the difference first - second of the test accuracy at `at_seconds`, over common seeds;
     None if one of the rows is not compared by accuracy, for the reason `left_out`.
     metric: that of the targets.
-    finer: an evaluation with more points at the beginning, for targets without a verdict.
+    finer: settings that evaluate more often at the beginning, for targets without a verdict.
     """
 
     point: str
@@ -186,7 +186,7 @@ def findings(one: Pairing, first: str, second: str) -> list[Finding]:
         found.append(Finding(one.point, "no board has both", (*has, why), sentence))
     if not any(line.target is None for line in one.lines):
         verdict = f"no target gets a verdict: each is {TOO_EARLY}"
-        remedy = f"take higher targets, or evaluate more often at the beginning, such as with evaluation: {one.finer}"
+        remedy = f"take higher targets, or evaluate more often at the beginning, such as with {one.finer}"
         found.append(Finding(one.point, verdict, (remedy,), f"{one.point}: {verdict}; {remedy}"))
     # A single target is all targets, and is shown once: the line of all also has the interval among
     # all pairs.

@@ -52,7 +52,7 @@ class Solved(Part):
     """A problem that a reference algorithm solves, and its reference time."""
 
     scenario: str
-    target: Annotated[Float, Field(gt=0, le=1)]
+    target: Annotated[Float, Field(allow_inf_nan=False)]
     seconds: Seconds
 
 

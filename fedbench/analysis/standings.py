@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,6 +14,8 @@ from fedbench.analysis.statistics import LEVEL, Estimate, p_value, paired_differ
 from fedbench.results.sections import Count
 
 ALPHA = 1 - LEVEL
+LEAST_FOR_P = 10
+"""Seeds below which no p-value is shown, by the rules of comparison (`fedbench rules`)."""
 
 Relation = Literal["best", "tied", "behind", "ahead", "unknown", "reference"]
 
@@ -39,6 +41,10 @@ class Comparison:
     level: float | None = None
     p: float | None = None
     p_adjusted: float | None = None
+
+    def shown(self) -> Comparison:
+        """Returns it without p-values if it has fewer than LEAST_FOR_P seeds."""
+        return self if self.seeds >= LEAST_FOR_P else replace(self, p=None, p_adjusted=None)
 
 
 UNKNOWN = Comparison("unknown")

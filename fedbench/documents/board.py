@@ -150,7 +150,7 @@ def _cost(found: Ranking, one: boards.Standing) -> Cost:
     return Cost(
         cost=found.cost(one.row),
         is_bound=found.misses(one.row),
-        regret=_ratio(found.regret(one.row)) if found.found is not None and one.hits else None,
+        regret=_ratio(found.regret(one.row)),
         is_best=one.row in found.best,
     )
 

@@ -285,7 +285,7 @@ def _standing(row: Row, summary: ScenarioSummary) -> dict[str, Any]:
         "standing": compared.standing,
         "to_best": compared.difference,
         "to_best_half_width": compared.half_width,
-        "p_adjusted": compared.p_adjusted,
+        "p_adjusted": compared.shown().p_adjusted,
         "left_out": row.left_out,
     }
 

@@ -58,7 +58,7 @@ def _flat(seen: Seen) -> Flat:
         "axis": axis,
         "horizon": scenario.horizon.at,
         "left_out": row.left_out,
-        **{f"accuracy_{name}": value for name, value in asdict(row.accuracy).items()},
+        **{f"accuracy_{name}": value for name, value in asdict(row.accuracy.shown()).items()},
     }
     for name, value in row.measures.items():
         flat |= {f"{name}_{part}": getattr(value, part) for part in ("mean", "std", "half_width", "n")}

@@ -91,6 +91,12 @@ class SizeScore(Part):
     long_share: Annotated[Float, Field(ge=0, le=1)] = 0.1
     medium_share: Annotated[Float, Field(ge=0, le=1)] = 0.3
 
+    def _check(self) -> None:
+        if self.long_share + self.medium_share > 1 + 1e-9:
+            raise ValueError(
+                f"long_share and medium_share must be at most 1 together, got {self.long_share:g} and {self.medium_share:g}"
+            )
+
 
 class Fadas(Part):
     """The class does not depend on the sizes: it is the place of the largest share in a draw from

@@ -132,6 +132,10 @@ class TaskPart(Part):
         given = [key for key in OF_A_FILE if key in self.model_fields_set and getattr(self, key) not in nothing]
         if self.file is None and given:
             raise ValueError(f"{', '.join(given)} belong to a file of your own data, got none; give task.file")
+        if self.file is not None and (
+            others := [key for key in ("encoder", "encoder_sha256", "text") if key in self.model_fields_set]
+        ):
+            raise ValueError(f"{', '.join(others)} belong to tasks of texts, got a file of your own data ({self.file:.200})")
         if self.file is not None and self.label is None:
             raise ValueError("a file needs label, the name of its column of classes or numbers, got none")
         files = 2 if isinstance(self.test, str) else 1

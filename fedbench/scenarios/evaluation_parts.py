@@ -15,6 +15,8 @@ from fedbench.scenarios.base import Float, Part
 from fedbench.scenarios.grid import EvenGrid, Grid, log_grid
 
 MOST_OWN = 20
+LEAST_FIRST_SECONDS = 1e-3
+"""Of a logarithmic grid."""
 
 
 class MetricPart(Part):
@@ -98,7 +100,7 @@ class LogEvaluation(_Evaluation):
     and slow runs are resolved alike, relative to their time."""
 
     kind: Literal["log"]
-    first_seconds: Annotated[Float, Field(ge=1e-3, le=1e9)]
+    first_seconds: Annotated[Float, Field(ge=LEAST_FIRST_SECONDS, le=1e9)]
     ratio: Annotated[Float, Field(ge=1.001, le=10)]
 
     @property

@@ -112,7 +112,9 @@ def _repeated(entry: Mapping[str, object], where: str, seconds: float) -> Iterat
     if len(active) != len(inactive):
         raise UsageError(f"{where}: expected as many of active and inactive, got {len(active)} and {len(inactive)}")
     stays = [(on, min(off, period)) for on, off in zip(active, inactive, strict=True)]
-    if math.ceil(seconds / period) * len(stays) > windows.MOST_WINDOWS:
+    if not stays:
+        return
+    if seconds / period * len(stays) > windows.MOST_WINDOWS:
         raise UsageError(f"{where}: more than {windows.MOST_WINDOWS:,} windows before second {seconds:g}; give fewer --seconds")
     for repetition in range(math.ceil(seconds / period)):
         for on, off in stays:

@@ -15,9 +15,9 @@ from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.trace_files import trace_of, traces_of
 from fedbench.types import Integers
 
-DOWNLOAD, UPLOAD = 5, 6
+DOWNLOAD, UPLOAD, DOWNLOAD_BESIDE_LOGNORMAL = 5, 6, 7
 """Numbers of streams of Purpose.speed: for the links of both directions, and for links of their own
-that uploads have."""
+that uploads have. Lognormal slowdowns have the first one, so links have another one beside them."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ def links(scenario: Scenario, seed: int) -> tuple[Drawn, Drawn] | None:
     trace = scenario.network.trace
     if trace is None:
         return None
-    down = _drawn(trace, scenario.clients, seed, DOWNLOAD)
+    slowdown = getattr(scenario.compute, "slowdown", None)
+    is_taken = slowdown is not None and slowdown.log_sigma is not None
+    down = _drawn(trace, scenario.clients, seed, DOWNLOAD_BESIDE_LOGNORMAL if is_taken else DOWNLOAD)
     return down, down if trace.upload is None else _drawn(trace.upload, scenario.clients, seed, UPLOAD)
 
 

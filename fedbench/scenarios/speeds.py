@@ -26,8 +26,12 @@ def rounded(factors: Weights) -> Weights:
 
 def lognormal(log_sigma: float, k: int, purpose: Purpose, clients: int, seed: int) -> Weights:
     """Returns exp(log_sigma z) for every client (N,), where z ~ N(0, 1) is drawn from the client's
-    stream number k of the purpose."""
-    return rounded(np.exp(log_sigma * np.array([RandomStream(seed, purpose, i, k).normal(1)[0] for i in range(clients)])))
+    stream number k of the purpose. UsageError if a factor is 0 or infinite to six decimals."""
+    factors = rounded(np.exp(log_sigma * np.array([RandomStream(seed, purpose, i, k).normal(1)[0] for i in range(clients)])))
+    if not (np.isfinite(factors) & (factors > 0)).all():
+        odd = int(np.flatnonzero(~(np.isfinite(factors) & (factors > 0)))[0])
+        raise UsageError(f"log_sigma {log_sigma:g}: the factor of client {odd} is {factors[odd]:g} to six decimals; lower it")
+    return factors
 
 
 def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
@@ -88,7 +92,7 @@ def delay_classes(scenario: Scenario, assignment: SizeScore | Fadas, seed: int, 
     sizes = given(counts, scenario, "compute.assignment size_score").sum(axis=1)
     noise = np.array([RandomStream(seed, Purpose.speed, i).normal(1)[0] for i in range(scenario.clients)])
     score = _standardised(sizes) + assignment.gamma * noise
-    long = math.floor(assignment.long_share * scenario.clients)
+    long = math.floor(round(assignment.long_share * scenario.clients, 9))  # 0.29 * 100 is a little less than 29
     medium = round(assignment.medium_share * scenario.clients)
     classes = np.zeros(scenario.clients, np.int64)
     ranked = np.argsort(-score, kind="stable")

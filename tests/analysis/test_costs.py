@@ -79,6 +79,16 @@ def test_a_target_that_no_run_reaches_is_no_matter_of_the_grid() -> None:
     assert resolved(untrained, None) == [], "touched before any training, and not held"
 
 
+def test_a_row_that_never_reaches_a_target_and_ends_early_takes_no_verdict_from_the_others() -> None:
+    """Such as one whose updates are soon used up."""
+    spent = np.full((3, 2, 2), 50.0)
+    spent[:, 1] = 5.0
+    found = replace(costs_of(spent), missed=np.zeros((3, 2, 2), np.bool_), step=np.ones((3, 2, 2)))
+    assert resolved(found, 1.0) == []
+    found.missed[:, 1], found.step[:, 1] = True, 0
+    assert resolved(found, 1.0) == [0.6, 0.7]
+
+
 def test_parts_of_costs() -> None:
     found = costs_of(np.arange(1.0, 13.0).reshape(2, 3, 2))
     part = found.at([0.7]).among(["c", "a"])

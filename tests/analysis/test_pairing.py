@@ -81,7 +81,7 @@ def test_a_target_without_a_verdict_is_shown() -> None:
     told = sentences(one, "A", "B")
     why = "held before any training, or within ten steps of the evaluation grid"
     assert told[0].startswith(f"demo: no target gets a verdict: each is {why}")
-    assert told[0].endswith("with evaluation: {kind: log, first_seconds: 0.1, ratio: 1.05}")
+    assert told[0].endswith("with --set evaluation.kind=log --set evaluation.first_seconds=0.1 --set evaluation.ratio=1.05")
     assert told[1].endswith(f"; no verdict, it is {why}")
     assert "=" not in told[1]  # no ratio of two steps of the grid
 

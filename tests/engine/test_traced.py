@@ -24,6 +24,7 @@ from fedbench.scenarios import trace_files
 from fedbench.scenarios.links import links
 from fedbench.scenarios.load import load, overrides_of
 from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.speeds import slowdowns
 
 EQUAL = ["clients=6", "task.model=softmax", "partition={kind: iid}", "compute.slowdown={low: 1, high: 1}", "local.steps=5"]
 SHORT = ["budget.updates=4", "budget.seconds=99"]
@@ -91,6 +92,10 @@ def test_links_are_drawn_per_client_and_seed_and_serve_both_ways() -> None:
     down_too, other = some_links(both, 3)
     np.testing.assert_array_equal(down_too.shift_ns, down.shift_ns)
     assert (other.shift_ns != down.shift_ns).all()
+    slowed = load(scenario, ["compute.slowdown={kind: lognormal, log_sigma: 0.5}"])
+    fast = slowdowns(slowed.compute.slowdown, 400, 3) < 1  # type: ignore[union-attr]
+    late = some_links(slowed, 3)[0].shift_ns > 50e9
+    assert abs(np.corrcoef(fast, late)[0, 1]) < 0.15, "no stream of random numbers serves two things"
     fixed = load(scenario, ["network.trace.offset_seconds=130"])
     assert some_links(fixed, 3)[0].shift_ns.tolist() == [30_000_000_000] * 400
 

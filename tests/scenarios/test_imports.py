@@ -80,6 +80,15 @@ def behaviour(active: list[Any], inactive: list[Any], finish_time: Any = 100) ->
     return {"duration": 90, "inactive": inactive, "finish_time": finish_time, "active": active, "model": "CPH1801"}
 
 
+def test_clients_that_are_never_there_with_a_short_period(tmp_path: Path) -> None:
+    """As many periods as never end, of nothing."""
+    for period in (1e-9, 1e-310):
+        content = {1: behaviour([], [], period), 2: behaviour([10], [20])}
+        assert imports.availability(pickled(tmp_path, content), 1, 155).left_out.startswith("1 clients")
+        with pytest.raises(UsageError, match=r"client 1: more than [\d,]+ windows before second 155; give fewer --seconds"):
+            imports.availability(pickled(tmp_path, {1: behaviour([0], [period], period)}), 1, 155)
+
+
 def test_availability_of_fedscale(tmp_path: Path) -> None:
     """Every client has a period of its own. Windows that touch are one, and a client that is never
     there is left out."""

@@ -99,6 +99,12 @@ def test_keys_of_a_file_need_one() -> None:
         load("digits-demo", ["task.label=y", "task.client=who"])
 
 
+def test_a_file_has_no_texts(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"text belong to tasks of texts, got a file of your own data"):
+        texts = {"train": "a.tsv", "test": "b.tsv", "columns": ["t"], "label": "y", "sha256": ["0" * 64] * 2}
+        load(write(tmp_path / "a", text=texts))
+
+
 def test_older_hashes_stay_and_new_keys_are_hashed_where_they_are_given(tmp_path: Path) -> None:
     """A hash of the version before there were `standardize` and shares within owners."""
     content = load(write(tmp_path / "a")).resolved() | {"name": "old"}

@@ -192,6 +192,10 @@ def test_jobs_take_the_time_of_their_class() -> None:
     assert np.asarray(duration.b).tolist() == [20] * 30 + [50] * 15 + [800] * 5
     with pytest.raises(UsageError, match="size_score needs to know who has which examples"):
         compute(scenario, 3)
+    shares = "compute.assignment={kind: size_score, gamma: 0, long_share: 0.58, medium_share: 0}"
+    assert classes(delays(shares), 3, sizes).count(2) == 29, "and not 28, although 0.58 * 50 is a little less in binary"
+    with pytest.raises(UsageError, match=r"long_share and medium_share must be at most 1 together, got 0\.7 and 0\.6"):
+        delays("compute.assignment={kind: size_score, long_share: 0.7, medium_share: 0.6}")
 
 
 @pytest.mark.parametrize(("clients", "counts"), [(50, [30, 15, 5]), (10, [6, 3, 1]), (9, [6, 3, 0]), (1, [1, 0, 0])])

@@ -185,10 +185,13 @@ def test_where_throughput_cannot_be_held(overrides: list[str], message: str) -> 
         load("digits-demo", overrides)
 
 
-def test_a_client_that_takes_no_time_has_no_throughput() -> None:
-    scenario = held("{kind: lognormal, log_sigma: 5}", "clients=5000")
-    with pytest.raises(UsageError, match=r"every client's job must take time, and the slowdown of client \d+ is 0 .* lower"):
-        compute(scenario, 0)
+@pytest.mark.parametrize("key", ["compute.slowdown", "network"])
+def test_a_factor_that_is_lost_to_rounding(key: str) -> None:
+    """A client that takes no time, or a link without a rate."""
+    wide = "{kind: lognormal, log_sigma: 5}" if key != "network" else "{upload_megabit_per_second: 1, upload_log_sigma: 5}"
+    scenario = load("digits-demo", ["clients=5000", f"{key}={wide}"])
+    with pytest.raises(UsageError, match=r"log_sigma 5: the factor of client \d+ is 0 to six decimals; lower it"):
+        link_rates(scenario, 0) if key == "network" else compute(scenario, 0)
 
 
 # ---- exponential steps [QuAFL]

@@ -83,17 +83,12 @@ def always(results: Results) -> tuple[int, list[Always]]:
     ranked = _rankings(results)
     rows = []
     for row in dict.fromkeys(row for one in ranked.values() for row in one.rows):
-        known = {point: _regret(one, row) for point, one in ranked.items() if row in one.rows}
+        known = {point: one.regret(row) for point, one in ranked.items() if row in one.rows}
         regrets = {point: one for point, one in known.items() if one is not None}
         if regrets:
             at = max(regrets, key=lambda point, regrets=regrets: regrets[point].value)  # type: ignore[misc]
             rows.append(Always(row, regrets, at, len(known) - len(regrets), sum(row in one.best for one in ranked.values())))
     return len(ranked), sorted(rows, key=lambda one: (-len(one.regrets), one.largest.value))
-
-
-def _regret(one: Ranking, row: str) -> Ratio | None:
-    """Returns the regret of a row that holds a target with some seed, else None."""
-    return one.regret(row) if one.found is not None and one.found.reaches[one.rows.index(row)] else None
 
 
 def worst(results: Results) -> Iterator[str]:
@@ -134,9 +129,7 @@ def by_level(results: Results) -> list[AtLevel]:
             there = [one for point, one in ranked.items() if results.suite.point(point).levels[name] == level]
             rows: dict[str, tuple[Ratio, Ratio | None]] = {}
             for row in sorted(set.intersection(*(set(one.rows) for one in there)) if there else ()):
-                known = sorted(
-                    (one for ranking in there if (one := _regret(ranking, row)) is not None), key=lambda one: one.value
-                )
+                known = sorted((one for ranking in there if (one := ranking.regret(row)) is not None), key=lambda one: one.value)
                 if len(known) > (half := len(there) // 2):
                     rows[row] = _last(known[: half + 1]), _last(known) if len(known) == len(there) else None
             order = sorted(

@@ -47,7 +47,7 @@ class OutOfTime(Exception):
 def _no_verdict(scenario: Scenario) -> str:
     return (
         f"race: on scenario {scenario.name} no target gets a verdict: each is {TOO_EARLY}, so that costs would measure the grid; in "
-        f"another --store, take higher targets, or evaluate more often at the beginning, such as with --set 'evaluation={finer(scenario)}'"
+        f"another --store, take higher targets, or evaluate more often at the beginning, such as with {finer(scenario)}"
     )
 
 

@@ -98,7 +98,7 @@ class FedaGrac(Cohort):
         nu, table = np.zeros_like(x0), ClientTable(tools.info.clients, np.zeros_like(x0))
         if self.init_reference == "grad":
             for i, g in enumerate(tools.gradients(range(tools.info.clients), x0)):
-                table[i] = g + self.weight_decay * x0 if self.weight_decay else g
+                table[i] = g + self.weight_decay * x0 if self.weight_decay and self.optimizer == "sgd" else g
             nu = k.weighted_sum(tools.info.p, table.dense())
         return State(x=x0, nu=nu, memory=table)
 

@@ -79,6 +79,13 @@ class FedStale(Cohort):
         state.intervals[over] += 1
         state.ended[over] = rounds
 
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
+        """Returns a_i / pi_i, i in S. Estimated intervals are not known here, and count as
+        equal."""
+        a = info.p if self.weights == "p" else np.full(info.clients, 1 / info.clients)
+        pi = self.participation if isinstance(self.participation, tuple) else np.ones(info.clients)
+        return np.asarray(a[batch.clients] / np.array(pi)[batch.clients])
+
     def fresh_weights(self, a: Weights, S: Integers, state: State) -> Weights:
         """Returns a_i / pi_i, i in S."""
         pi = self.participation or ("interval" if self.sampling == "all" else "cohort")

@@ -60,6 +60,11 @@ class GeneralizedAsync(Algorithm):
         return np.asarray(rates / k.ordered_sum(rates.tolist()))
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        info, M, j = tools.info, len(batch.clients), batch.clients
+        lr = self.server_lr or 1 / (self.concurrency or tools.info.clients)
+        state.x = state.x + lr * k.weighted_sum(self.entry_weights(batch, tools.info), batch.delta)
+
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
+        """Returns w_j / M, where w_j = 1/(N r_j) or p_j / r_j."""
+        M, j = len(batch.clients), batch.clients
         w = (info.p[j] if self.weights == "p" else 1 / info.clients) / self.r(info)[j]
-        state.x = state.x + (self.server_lr or 1 / (self.concurrency or info.clients)) * k.weighted_sum(w / M, batch.delta)
+        return np.asarray(w / M)

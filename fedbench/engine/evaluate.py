@@ -212,8 +212,8 @@ class GridEvaluator:
         points."""
         self._end_if_held()
         while len(self._rows) < points:
+            self._await(execution, version)  # which may raise, and then leaves no row that lacks its model
             self._rows.append({"seconds": self.grid.time_ns(len(self._rows)) / NANOSECONDS, "version": version})
-            self._await(execution, version)
             if len(self._waiting) >= self._at_a_time or not self._waiting or (self.goal and self.goal.may_be_held(self._rows)):
                 self._evaluate_waiting()
             self._end_if_held()

@@ -82,11 +82,12 @@ def check_everybody(setup: Setup) -> None:
         lacking = np.flatnonzero((entries != clients) | (distinct != clients))
         if len(lacking):
             u = lacking[0]
+            sampling = "sampling = all and " if hasattr(setup.spec.algorithm, "sampling") else ""
             raise UsageError(
                 f"algorithm {setup.spec.selector} is not applicable to scenario {setup.scenario.name}: its weights p need every one "
                 f"of the {clients} clients exactly once in an update, and update {chunk.first_version + u + 1}, at "
                 f"{chunk.time[u] / NANOSECONDS:g} virtual seconds, would be of {entries[u]} jobs of {distinct[u]} clients; they need "
-                "sampling = all and a scenario in which no job is lost or late"
+                f"{sampling}a scenario in which no job is lost or late"
             )
 
 

@@ -46,6 +46,11 @@ def dispatch(setup: Setup) -> Dispatch:
             f"algorithm {algorithm.name} is not applicable: it weighs the gradients of a job by one rate, and local.schedule of scenario "
             f"{scenario.name} changes it; only by: version and prox=0 go with it"
         )
+    if algorithm.sends == "first_gradient" and local.schedule is not None:
+        raise UsageError(
+            f"algorithm {algorithm.name} is not applicable: its clients send the first gradient and make no use of steps, whose rate "
+            f"local.schedule of scenario {scenario.name} changes"
+        )
     if local.step_rule:
         _check_step_rule(algorithm, local.step_rule)
     if isinstance(found, Stream) and found.routing is not None and algorithm.clients_remember:
@@ -82,12 +87,13 @@ def _how_to_get_public_data(setup: Setup) -> str:
 
 
 def _in_rounds(setup: Setup, found: Rounds) -> Rounds:
-    """Returns the policy with what the scenario's part `rounds` asks for."""
+    """Returns the policy with what the scenario's part `rounds` asks for. How many more clients an
+    algorithm itself selects than it waits for is part of the algorithm, and stays."""
     part = setup.scenario.rounds
     return dataclasses.replace(
         found,
         deadline_seconds=found.deadline_seconds if part.deadline_seconds is None else part.deadline_seconds,
-        over_selection=part.over_selection or found.over_selection,
+        over_selection=found.over_selection or part.over_selection,
     )
 
 

@@ -114,7 +114,7 @@ class Run:
         check_everybody(self.setup)
         if self.options.keep_model:
             keep.check_one_model(self.spec.algorithm)
-        if self.options.keep_clients:
+        if self.options.keeps_clients:
             keep.check_classes(self.spec.scenario.task)
         scheduler = self.setup.scheduler()  # refuses what does not go together before a trainer is made
         with contextlib.closing(self.backend):

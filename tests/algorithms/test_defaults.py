@@ -94,6 +94,7 @@ NOT_UNIFORM = {
     "fedagrac": "the paper's p_i, where all take part",
     "fedlin": "G = sum p_i grad F_i fixes p",
     "fedsgd": "see above",
+    "fedstale": "its paper's p_i over the probabilities of taking part",
 }
 SCALED = {"fadas": ("server_lr", 1e-4), "fedac": ("server_lr", 1e-4), "fedecho": ("distill_lr", 3e-6)}
 """The option, and the rate for ResNet-18, of the algorithms whose step moves each parameter by

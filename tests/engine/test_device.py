@@ -172,7 +172,7 @@ def test_lanes_are_those_of_the_jobs_of_an_update() -> None:
     # more), slopes, patches twice
     kept = 784 + 25 * 576 + 5760 + 3 * 1440 + 1440 + 250 * 64 + 1280 + 2 * 1280 + 3 * 320 + 320 + 320 + 50 + 50 + 100 + 10
     assert lane_bytes(cnn, 32) == 4 * (10 * 21_840 + 32 * (2 * kept + 2 * 250 * 64))
-    assert [together(policy, 100) for policy in POLICIES] == [100, 10, 10, 7, 3, 1, 100, 5]
+    assert [together(policy, 100) for policy in POLICIES] == [100, 100, 10, 10, 7, 3, 1, 100, 5]
     made = StackedTrainer(Workload(digits.load("mlp"), [np.arange(9)], batch_size=3, seed=0, together=40), device="cpu")
     assert made.card.lanes.count == 64
     made.close()
@@ -180,6 +180,7 @@ def test_lanes_are_those_of_the_jobs_of_an_update() -> None:
 
 POLICIES = [
     Rounds(select="all"),
+    Rounds(select="all", cohort_size=10),
     Rounds(select="without_replacement", cohort_size=10),
     Rounds(select="without_replacement", cohort_size=10, over_selection=2),
     Stream(concurrency=30, buffer_size=7),

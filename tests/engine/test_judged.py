@@ -174,6 +174,8 @@ class Wrong(FedAvg):
         ("list", "list"),
     ],
 )
-def test_what_is_no_model_is_an_error(what: str, got: str) -> None:
-    with pytest.raises(FedbenchError, match=rf"wrong.evaluated: x must stay float32 \(650,\), got {got}; a numpy float64"):
-        run(Wrong(cohort_size=3, what=what)).record()
+def test_what_is_no_model_is_an_error(what: str, got: str, tmp_path: Path) -> None:
+    """Also where a checkpoint is then written."""
+    for store in (None, Store(tmp_path)):
+        with pytest.raises(FedbenchError, match=rf"wrong.evaluated: x must stay float32 \(650,\), got {got}; a numpy float64"):
+            run(Wrong(cohort_size=3, what=what), store=store).record()

@@ -45,6 +45,19 @@ def test_those_that_rounds_select_in_excess_count() -> None:
         plan(spec("fedavg[cohort_size=4]", "at_work=6", "rounds.over_selection=3"))
 
 
+def test_what_an_algorithm_selects_in_excess_is_its_own() -> None:
+    """The fastest five of all stay five."""
+    own, asked = (plan(spec("msync[cohort_size=5]", *more)) for more in ([], ["rounds.over_selection=2"]))
+    assert own.plan_digest == asked.plan_digest != plan(spec("msync[cohort_size=18]")).plan_digest
+
+
+def test_a_schedule_of_steps_that_nobody_uses_is_refused() -> None:
+    schedule = "local.schedule={kind: cosine, until: 30}"
+    assert plan(spec("fedbuff", schedule)).updates > 0
+    with pytest.raises(UsageError, match=r"asysg is not applicable: its clients send the first gradient .* local.schedule"):
+        plan(spec("asysg", schedule))
+
+
 def test_a_cap_changes_nothing_of_those_who_keep_to_it() -> None:
     free, capped = (plan(spec("fedbuff[concurrency=9]", *more)) for more in ([], ["at_work=9"]))
     assert free.plan_digest == capped.plan_digest

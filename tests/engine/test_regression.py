@@ -334,3 +334,5 @@ def test_what_needs_classes_is_refused() -> None:
         UsageError, match=r"^keep_clients: clients are judged by their classes, and task file:houses has task.kind"
     ):
         Run(spec(), options=RunOptions(keep_clients=True)).record()
+    with pytest.raises(UsageError, match=r"^keep_clients: "):
+        Run(spec(), options=RunOptions(keep_clients_at=(1.0,))).record()

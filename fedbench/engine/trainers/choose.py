@@ -143,6 +143,8 @@ def _against_native(task: Outline, algorithm: Algorithm, torch_only: Sequence[st
 
 def together(dispatch: Dispatch, clients: int) -> int:
     """Returns about how many jobs can be trained at a time: those of an update."""
+    if getattr(dispatch, "select", "") == "all":
+        return dispatch.at_a_time(clients)
     of_update = math.ceil(getattr(dispatch, "buffer_size", 0)) or getattr(dispatch, "cohort_size", 0) or clients
     return min(of_update, dispatch.at_a_time(clients))
 

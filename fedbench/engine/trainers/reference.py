@@ -73,7 +73,7 @@ class ReferenceTrainer:
 
     def _full(self, client: int, rule: LocalRule) -> Vector:
         gradient = self.objective.gradient(client, rule.start)
-        return gradient + rule.weight_decay * rule.start if rule.weight_decay else gradient
+        return gradient + rule.weight_decay * rule.start if rule.weight_decay and rule.optimizer == "sgd" else gradient
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
         for client in clients:

@@ -145,7 +145,8 @@ class TorchTask:
         job, rule = assignment.job, assignment.rule
         if "full_gradient" in rule.wants:
             gradient = self._client_gradient(replica, job.client, rule.start, assignment.buffers)
-            by_products["full_gradient"] = gradient + rule.weight_decay * rule.start if rule.weight_decay else gradient
+            decays = rule.weight_decay and rule.optimizer == "sgd"  # that of AdamW is no part of a gradient
+            by_products["full_gradient"] = gradient + rule.weight_decay * rule.start if decays else gradient
         return finished(assignment, end, end_buffers, by_products, lambda: self._end_logits(replica, end, end_buffers))
 
     def _client_gradient(self, replica: Replica, client: int, x: Vector, buffers: Vector) -> Vector:

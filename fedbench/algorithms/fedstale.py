@@ -66,8 +66,7 @@ class FedStale(Cohort):
         return State(x=x0, h_i=ClientTable(len(zero), np.zeros_like(x0)), intervals=zero, ended=zero.copy())
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        S, N = batch.clients, tools.info.clients
-        a = tools.info.p if self.weights == "p" else np.full(N, 1 / N)
+        S, N, a = batch.clients, tools.info.clients, self.a(tools.info)
         fresh, stale, known = self.fresh_weights(a, S, state), a.copy(), state.h_i.written()
         stale[S] -= fresh
         coefficients = [*fresh, *(self.stale_weight * stale[known])]
@@ -79,10 +78,14 @@ class FedStale(Cohort):
         state.intervals[over] += 1
         state.ended[over] = rounds
 
+    def a(self, info: Info) -> Weights:
+        """Returns the weights a_i of the clients in the objective (N,)."""
+        return info.p if self.weights == "p" else np.full(info.clients, 1 / info.clients)
+
     def entry_weights(self, batch: Batch, info: Info) -> Weights:
         """Returns a_i / pi_i, i in S. Estimated intervals are not known here, and count as
         equal."""
-        a = info.p if self.weights == "p" else np.full(info.clients, 1 / info.clients)
+        a = self.a(info)
         pi = self.participation if isinstance(self.participation, tuple) else np.ones(info.clients)
         return np.asarray(a[batch.clients] / np.array(pi)[batch.clients])
 

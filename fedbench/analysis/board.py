@@ -110,7 +110,7 @@ class Standing:
     def regret(self) -> Ratio | None:
         """Returns its cost over that of the cheapest row of its group, None if it is not compared
         or reaches no target with a verdict."""
-        return None if self.ranking is None else self.ranking.regret(self.row)
+        return None if self.ranking is None else self.ranking.shown(self.row)
 
     @property
     def is_best(self) -> bool:

@@ -51,11 +51,12 @@ class Ranking:
         return None if self.found is None else math.exp(self.found.costs.score[self.rows.index(row)])
 
     def regret(self, row: str) -> Ratio | None:
-        """Returns the cost of a row over that of the cheapest; None without a verdict, or if the
-        row reaches no target that gets one."""
-        if self.found is None or not self.found.reaches[self.rows.index(row)]:
-            return None
-        return self.found.regret(self.rows.index(row))
+        """Returns the cost of a row over that of the cheapest, None without a verdict."""
+        return None if self.found is None else self.found.regret(self.rows.index(row))
+
+    def shown(self, row: str) -> Ratio | None:
+        """Returns the regret of a row that reaches a target with a verdict with some seed."""
+        return self.regret(row) if self.found is not None and self.found.reaches[self.rows.index(row)] else None
 
     def pair(self, first: str, second: str) -> Ratio | None:
         """Returns the cost of a row over that of another, with the interval of this pair alone."""

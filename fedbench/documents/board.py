@@ -150,7 +150,7 @@ def _cost(found: Ranking, one: boards.Standing) -> Cost:
     return Cost(
         cost=found.cost(one.row),
         is_bound=found.misses(one.row),
-        regret=_ratio(found.regret(one.row)),
+        regret=_ratio(found.shown(one.row)),
         is_best=one.row in found.best,
     )
 

@@ -5,26 +5,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-
-from filelock import Timeout
 
 from fedbench import foreign, registry
 from fedbench.engine.plan import PlanSummary
 from fedbench.engine.plan import plan as plan_spec
-from fedbench.engine.run import Run, RunOptions
+from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.launch import watchers
-from fedbench.launch.executors import Begun, Done, Event, Executor, Failed, Here, Pool, Tell, Told
+from fedbench.launch.executors import Begun, Done, Event, Executor, Failed, Here, Pool, Told
 from fedbench.launch.failures import RunsFailed
 from fedbench.launch.progress import watching
 from fedbench.launch.records import Records
 from fedbench.launch.side_by_side import SideBySide
-from fedbench.launch.watch import Evaluation, Report, RunPlan, WatchedRun, Watcher, evaluations, guarded, reports, unchangeable
+from fedbench.launch.task import Finished, Task, compute, has_what_is_kept
+from fedbench.launch.watch import Evaluation, Report, RunPlan, WatchedRun, Watcher, evaluations, guarded, unchangeable
 from fedbench.protocols import Algorithm
-from fedbench.results import kept_model, kept_parts
 from fedbench.results.disk import storing
 from fedbench.results.record import Record
 from fedbench.results.store import CHECKPOINT, Store
@@ -268,28 +266,6 @@ def plan(
     return plan_spec(found[0], device)
 
 
-@dataclass(frozen=True)
-class Task:
-    """One run, and the store of its record. With `wait` it waits for another process that computes
-    the run, and takes its record."""
-
-    index: int
-    spec: RunSpec
-    store: str | Path | None
-    options: RunOptions
-    wait: bool = False
-
-
-@dataclass(frozen=True)
-class Finished:
-    """The record of a run, which is `reused` if it was in the store, and the files `beside` it. It
-    is None if another process computes the run."""
-
-    record: Record | None
-    reused: bool = False
-    beside: Mapping[str, bytes] = field(default_factory=dict)
-
-
 class _Series:
     """Several runs: keeps what has become of them so far, and tells the watchers."""
 
@@ -320,7 +296,7 @@ class _Series:
             return False
         place = (task.spec.scenario.name, task.spec.algorithm.name, task.spec.run_id)
         found = self.brings.find(*place)
-        if found is None or not _has_what_is_kept(self.brings.folder(*place), found, task.options):
+        if found is None or not has_what_is_kept(self.brings.folder(*place), found, task.options):
             return False
         for event in (Begun(task.index), Done(task.index, Finished(found, reused=True))):
             self._hear(task.index, event)
@@ -398,44 +374,6 @@ class _Series:
         if len(self.wanted) == 1:
             raise first
         raise RunsFailed(records, [(self.wanted[i], self.failed[i]) for i in sorted(self.failed)]) from first
-
-
-def compute(task: Task, tell: Tell) -> Finished:
-    """Computes one run. If it has a store, it holds the lock of the run, so that no two processes
-    write one record. When resuming, a record in the store is taken instead."""
-    spec = task.spec
-    if task.store is None:
-        return _finished(task, None, tell)
-    store = Store(task.store)
-    place = (spec.scenario.name, spec.algorithm.name, spec.run_id)
-    try:
-        with store.lock_of(spec.run_id).acquire(timeout=-1 if task.wait else 0):
-            store.mend(store.folder(*place))
-            stored = store.find(*place) if task.options.resume or task.wait else None
-            if stored is not None and _has_what_is_kept(store.folder(*place), stored, task.options):
-                return Finished(stored, reused=True)
-            return _finished(task, store, tell)
-    except Timeout:
-        return Finished(None)
-
-
-def _has_what_is_kept(folder: Path, record: Record, options: RunOptions) -> bool:
-    """Returns whether the files that a run is to keep lie beside its record, which may have been
-    made without them."""
-    if options.keep_model and not (folder / kept_model.FILE).exists():
-        return False
-    return not options.keeps_clients or kept_parts.has(folder, options.keep_clients_at, record.final.seconds)
-
-
-def _finished(task: Task, store: Store | None, tell: Tell) -> Finished:
-    """Computes a run. Without a store, what belongs beside its record comes back with it. Raises
-    PluginError if the algorithm tries to end the program."""
-    try:
-        run = Run(task.spec, store, task.options, reports(tell))
-        run.planned = lambda run: tell(RunPlan.of(run))
-        return Finished(run.record(), beside=run.beside if store is None else {})
-    except SystemExit as error:
-        raise foreign.ended(error) from None
 
 
 def _check_processes_find(wanted: Sequence[RunSpec]) -> None:

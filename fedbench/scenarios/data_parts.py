@@ -132,10 +132,8 @@ class TaskPart(Part):
         given = [key for key in OF_A_FILE if key in self.model_fields_set and getattr(self, key) not in nothing]
         if self.file is None and given:
             raise ValueError(f"{', '.join(given)} belong to a file of your own data, got none; give task.file")
-        if self.file is not None and (
-            others := [key for key in ("encoder", "encoder_sha256", "text") if key in self.model_fields_set]
-        ):
-            raise ValueError(f"{', '.join(others)} belong to tasks of texts, got a file of your own data ({self.file:.200})")
+        if self.file is not None and (texts := self.model_fields_set & {"encoder", "encoder_sha256", "text"}):
+            raise ValueError(f"{', '.join(sorted(texts))} belong to tasks of texts, got a file of your own data")
         if self.file is not None and self.label is None:
             raise ValueError("a file needs label, the name of its column of classes or numbers, got none")
         files = 2 if isinstance(self.test, str) else 1
@@ -147,9 +145,7 @@ class TaskPart(Part):
         if isinstance(self.test, HeldOut) and self.test.within == "owner" and self.client is None:
             raise ValueError("test: within owner needs client, the name of the column of owners, got none")
         if self.client is not None and self.client == self.label and self.kind == "regression":
-            raise ValueError(
-                f"client must be another column than that of the numbers to predict, got {self.label!r:.60} for both"
-            )
+            raise ValueError(f"client must be another column than that of the numbers, got {self.label!r:.60} for both")
 
     def _check_model(self) -> None:
         if own_models.is_own(self.model) != (self.model_sha256 is not None):

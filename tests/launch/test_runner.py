@@ -96,7 +96,7 @@ def test_a_stored_record_is_taken_only_when_resuming(tmp_path: Path, monkeypatch
             computed.append(self.options.resume)
             return super().record()
 
-    monkeypatch.setattr("fedbench.launch.runner.Run", Counted)
+    monkeypatch.setattr("fedbench.launch.task.Run", Counted)
     for resume in (False, False, True):
         fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL, store=tmp_path, options=RunOptions(resume=resume))
     assert computed == [False, False]
@@ -236,7 +236,7 @@ def test_it_is_awaited_where_that_is_asked_for(writes: bool, tmp_path: Path, mon
         fcntl.flock(lock, fcntl.LOCK_UN)
 
     fcntl.flock(lock, fcntl.LOCK_EX)
-    monkeypatch.setattr("fedbench.launch.runner.Run", Counted)
+    monkeypatch.setattr("fedbench.launch.task.Run", Counted)
     ends = threading.Timer(0.5, other_process)
     ends.start()
     records = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL, store=tmp_path, wait=True)

@@ -78,7 +78,7 @@ def test_a_task_without_a_file_has_no_keys_of_one() -> None:
         ({"test": {"within": "owner"}}, r"task: test: within owner needs client, the name of the column of owners, got none"),
         (
             {"kind": "regression", "client": "y"},
-            r"task: client must be another column than that of the numbers to predict, got 'y' for",
+            r"task: client must be another column than that of the numbers, got 'y' for",
         ),
         ({"test": {"within": "clients"}}, r"task.test.*within must be"),
         ({"sha256": ["0" * 64] * 2}, r"task: sha256 must have one sum for each of 1 files, got 2"),
@@ -100,9 +100,10 @@ def test_keys_of_a_file_need_one() -> None:
 
 
 def test_a_file_has_no_texts(tmp_path: Path) -> None:
+    texts = {"train": "a.tsv", "test": "b.tsv", "columns": ["t"], "label": "y", "sha256": ["0" * 64] * 2}
+    file = write(tmp_path / "a", text=texts)
     with pytest.raises(UsageError, match=r"text belong to tasks of texts, got a file of your own data"):
-        texts = {"train": "a.tsv", "test": "b.tsv", "columns": ["t"], "label": "y", "sha256": ["0" * 64] * 2}
-        load(write(tmp_path / "a", text=texts))
+        load(file)
 
 
 def test_older_hashes_stay_and_new_keys_are_hashed_where_they_are_given(tmp_path: Path) -> None:

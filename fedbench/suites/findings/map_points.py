@@ -83,7 +83,7 @@ def always(results: Results) -> tuple[int, list[Always]]:
     ranked = _rankings(results)
     rows = []
     for row in dict.fromkeys(row for one in ranked.values() for row in one.rows):
-        known = {point: one.regret(row) for point, one in ranked.items() if row in one.rows}
+        known = {point: one.shown(row) for point, one in ranked.items() if row in one.rows}
         regrets = {point: one for point, one in known.items() if one is not None}
         if regrets:
             at = max(regrets, key=lambda point, regrets=regrets: regrets[point].value)  # type: ignore[misc]
@@ -129,7 +129,7 @@ def by_level(results: Results) -> list[AtLevel]:
             there = [one for point, one in ranked.items() if results.suite.point(point).levels[name] == level]
             rows: dict[str, tuple[Ratio, Ratio | None]] = {}
             for row in sorted(set.intersection(*(set(one.rows) for one in there)) if there else ()):
-                known = sorted((one for ranking in there if (one := ranking.regret(row)) is not None), key=lambda one: one.value)
+                known = sorted((one for ranking in there if (one := ranking.shown(row)) is not None), key=lambda one: one.value)
                 if len(known) > (half := len(there) // 2):
                     rows[row] = _last(known[: half + 1]), _last(known) if len(known) == len(there) else None
             order = sorted(

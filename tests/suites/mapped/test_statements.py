@@ -27,7 +27,7 @@ def test_a_file_says_the_same_again(tmp_path: Path, said: Map, results: Results)
 
 def test_a_map_of_other_runs_is_refused(tmp_path: Path, said: Map, results: Results) -> None:
     with pytest.raises(
-        UsageError, match=r"map\.json: there is no such file; `fedbench suite map small` makes it from the records$"
+        UsageError, match=r"map\.json: there is no such file; `fedbench suite map \S+small.yaml` makes it from the records$"
     ):
         statements.read(tmp_path, results)
     statements.write(tmp_path, said)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import fedbench
-from fedbench import registry
+from fedbench import origins, registry
 from fedbench.bibliography import bibtex, entry
 from fedbench.cli import completion
 from fedbench.cli.output import put
@@ -69,7 +69,7 @@ def sources(thing: str) -> Iterator[str]:
             yield from _of_scenario(suite.scenario_at(point))
     elif is_named(thing):
         yield from _of_scenario(load(thing))
-    elif thing.partition("[")[0].replace("-", "_") in registry.names("algorithm"):
+    elif origins.plain(thing.partition("[")[0]) in registry.names("algorithm"):
         yield from _of_algorithms([thing])
     else:
         near = nearest(thing, [*registry.names("algorithm"), *scenario_names(), *suites.names()])

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedbench import plain_files
+from fedbench import origins, plain_files
 from fedbench.errors import UsageError
 from fedbench.registry import scalar
 from fedbench.scenarios import own_data, problems, trace_files
@@ -30,9 +30,8 @@ def names() -> list[str]:
 
 
 def is_named(text: str) -> bool:
-    """Returns whether a text is a name of the library, in which hyphens and underscores are alike,
-    or the path of a YAML file."""
-    return text.endswith((".yaml", ".yml")) or text.replace("-", "_") in {one.replace("-", "_") for one in names()}
+    """Returns whether a text is a name of the library, or the path of a YAML file."""
+    return text.endswith((".yaml", ".yml")) or origins.plain(text) in map(origins.plain, names())
 
 
 def settings(overrides: Sequence[str], task: Task | None = None) -> Sequence[str]:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from fedbench import plain_files
+from fedbench import origins, plain_files
 from fedbench.errors import UsageError, closest, nearest
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag, visible
 from fedbench.scenarios.schema import Scenario
@@ -56,12 +56,12 @@ def names(library: Path) -> list[str]:
 
 def file_of(name: str | Path, library: Path, kind: str) -> Path:
     """Returns the file of a name in a library of YAML files, in which hyphens and underscores are
-    alike, or of a path. UsageError for an unknown name."""
+    alike and capitals do not matter, or of a path. UsageError for an unknown name."""
     text = str(name)
     if text.endswith((".yaml", ".yml")) or "/" in text:
         return Path(text)
-    known = {one.replace("-", "_"): one for one in names(library)}
-    if (plain := text.replace("-", "_")) not in known:
+    known = {origins.plain(one): one for one in names(library)}
+    if (plain := origins.plain(text)) not in known:
         raise UsageError(f"unknown {kind} {text!r}{nearest(text, names(library))}; a path to a .yaml file works too")
     return library / f"{known[plain]}.yaml"
 

@@ -56,7 +56,8 @@ def test_algorithm_scenario_and_suite() -> None:
     assert cited() == ["fedbench"]
     assert cited("fedbuff[buffer_size=5]") == ["fedbench", "nguyen2022", "toghani2022"]
     assert cited("fedbuff", "fedavg", "fedbuff") == ["fedbench", "nguyen2022", "toghani2022", "mcmahan2017", "wang2024defedavg"]
-    assert cited("digits-demo") == ["fedbench", "alpaydin1998"]
+    assert cited("FedBuff[buffer_size=5]") == cited("fedbuff")
+    assert cited("digits-demo") == cited("Digits_Demo") == ["fedbench", "alpaydin1998"]
     assert cited("cellular-4g") == ["fedbench", "xiao2017", "vanderhooft2016"]
     assert cited("cellular-3g")[-1] == "riiser2013"
     everything = ["fedbench", "mcmahan2017", "wang2024defedavg", "nguyen2022", "toghani2022", "karimireddy2020", "alpaydin1998"]
